@@ -73,6 +73,11 @@ func PerMillion(input, output float64) *Price {
 	return &Price{Input: in, Output: out, CacheRead: in, CacheWrite: in, CacheWrite1h: in}
 }
 
+// Free reports whether everything costs nothing, as on a local server.
+func (p Price) Free() bool {
+	return p.Input == 0 && p.Output == 0 && p.CacheRead == 0 && p.CacheWrite == 0 && p.CacheWrite1h == 0 && len(p.Tiers) == 0
+}
+
 // Cost returns the price of u.
 func (p Price) Cost(u Usage) Money {
 	for i := len(p.Tiers) - 1; i >= 0; i-- {

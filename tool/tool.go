@@ -53,6 +53,7 @@ type Spec struct {
 	ReadOnly bool // makes no change that the user could notice
 	Parallel bool // may run beside other calls of its turn
 	Deferred bool // may be found by a search rather than listed from the start
+	Polls    bool // is called again with the same input as a matter of course
 
 	// Access says what a call would touch, from its input. The decision is
 	// made on what it returns. An error goes to the model and the call does

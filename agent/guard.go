@@ -1,0 +1,76 @@
+package agent
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+
+	"github.com/cantle-dev/cantle/tool"
+)
+
+// guard notices calls that are made again and again. A call that was made
+// twice with the same input and the same result, with no successful changing
+// call of another kind between, is refused the third time; if the model makes
+// it once more, the run stops. Tools that are made for polling are exempt.
+type guard struct {
+	seen map[string]*repeat
+}
+
+type repeat struct {
+	result  [sha256.Size]byte
+	count   int
+	refused int
+}
+
+const maxRepeats = 2
+
+const repeatText = "Not run: you made this very call twice and got the same result each time, and nothing has changed since. Do something else: change the input, change what it depends on, or say what you are missing."
+
+func (g *guard) check(o *one) (string, bool) {
+	if o.spec.Polls {
+		return "", false
+	}
+	if s := g.seen[o.key]; s != nil && s.count >= maxRepeats {
+		return repeatText, true
+	}
+	return "", false
+}
+
+// saw takes note of an answered call and reports whether the run is stuck.
+func (g *guard) saw(o *one) bool {
+	if o.key == "" || o.spec.Polls {
+		return false
+	}
+	if g.seen == nil {
+		g.seen = map[string]*repeat{}
+	}
+	s := g.seen[o.key]
+	switch o.outcome {
+	case OutcomeRefused:
+		if s != nil && s.count >= maxRepeats {
+			s.refused++
+			return s.refused > 1
+		}
+		return false
+	case OutcomeRan:
+	default:
+		return false
+	}
+	sum := digest(o.res)
+	if s == nil || s.result != sum {
+		s = &repeat{result: sum}
+	}
+	s.count++
+	if !o.spec.ReadOnly && !o.res.IsError {
+		clear(g.seen)
+	}
+	g.seen[o.key] = s
+	return false
+}
+
+func digest(res *tool.Result) [sha256.Size]byte {
+	b, err := json.Marshal(res.Parts)
+	if err != nil {
+		return [sha256.Size]byte{}
+	}
+	return sha256.Sum256(b)
+}

@@ -1,0 +1,140 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/session"
+	"github.com/cantle-dev/cantle/tool"
+)
+
+// Turn is the run as middleware and tools see it: a new, unchanging value each
+// turn. Its methods may be called from any goroutine.
+type Turn struct {
+	Number  int    // from 1; 0 before the first model call
+	Path    string // "" is the agent itself, "explore-2" a child
+	RunID   string // the run's id
+	Session *session.Session
+	Usage   Usage // of the run so far
+
+	r *runner
+}
+
+type turnKey struct{}
+
+// FromContext returns the turn that a tool, gate or model call runs in, or
+// nil.
+func FromContext(ctx context.Context) *Turn { t, _ := ctx.Value(turnKey{}).(*Turn); return t }
+
+// Tool returns the run's tool of that name, or nil.
+func (t *Turn) Tool(name string) tool.Tool { return t.r.tools[name] }
+
+// Tools returns the run's tools, in the order in which the model was told of
+// them. The caller must not change the slice.
+func (t *Turn) Tools() []tool.Tool { return t.r.order }
+
+// Options returns the agent's options: a child is made from a changed copy.
+func (t *Turn) Options() Options { return t.r.opts }
+
+// Model returns the agent's model.
+func (t *Turn) Model() llm.Model { return t.r.model }
+
+// Emit shows d to whoever watches the run. After the run it does nothing.
+func (t *Turn) Emit(d EventData) { t.r.pump(Event{Path: t.Path, Turn: t.Number, Data: d}) }
+
+// Append records d in the session, with an id and time of the run. It is how
+// features keep what must survive: as a [session.Note].
+func (t *Turn) Append(ctx context.Context, d ...session.Data) error {
+	return t.r.append(ctx, d...)
+}
+
+// Notice tells the model something on its next user message: what changes
+// while a session goes on (the mode, the date, a finished job) is said here
+// and never in the system prompt.
+func (t *Turn) Notice(parts ...llm.Part) {
+	t.r.mu.Lock()
+	defer t.r.mu.Unlock()
+	t.r.notices = append(t.r.notices, parts...)
+}
+
+// Request builds the next request from the session's view.
+func (t *Turn) Request() *llm.Request { return t.r.request() }
+
+// Ask puts q to the Ask middleware and then to [Options.Ask]; with none, the
+// answer is no. It waits for the answer.
+func (t *Turn) Ask(ctx context.Context, q *Question) (*Answer, error) {
+	if q.ID == "" {
+		q.ID = t.r.opts.NewID()
+	}
+	q.Path = t.Path
+	if a, ok := t.r.recalled(q); ok {
+		return a, nil
+	}
+	t.Emit(Asked{q})
+	a, err := t.r.askUser(ctx, t, q)
+	if err != nil {
+		if errors.Is(err, ErrPending) {
+			return nil, &pendingQuestion{q}
+		}
+		t.Emit(Answered{ID: q.ID, Reason: err.Error()})
+		return nil, err
+	}
+	if a == nil {
+		a = &Answer{Reason: "no answer was given"}
+	}
+	t.Emit(Answered{ID: q.ID, OK: a.OK, Reason: a.Reason})
+	return a, nil
+}
+
+// Generate is a side call: a summary, a title, a reviewer. It is budgeted and
+// priced with the run, recorded as a note for its cost, and is no part of the
+// conversation. A nil model means the run's own.
+func (t *Turn) Generate(ctx context.Context, purpose string, m llm.Model, req *llm.Request) (*llm.Response, error) {
+	if m == nil {
+		m = t.r.model
+	}
+	est := llm.Usage{Input: int64(llm.Estimate(req)), Output: 1}
+	settle, err := t.r.reserve(m, est)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := llm.Generate(ctx, m, req)
+	if err != nil {
+		settle(amount{})
+		return nil, fmt.Errorf("agent: %s: %w", purpose, err)
+	}
+	cost := priced(m, resp)
+	settle(amountOf(resp.Usage, cost))
+	t.r.charge(resp.Usage, cost)
+	return resp, nil
+}
+
+// Run runs a as a child of this run: its events come out of this run with
+// their Path, its spending is in this budget, and it ends when this run is
+// cancelled. name is made part of the path.
+func (t *Turn) Run(ctx context.Context, name string, a *Agent, s *session.Session, in ...llm.Part) (*Result, error) {
+	depth := 1
+	for p := t; p.r.st.parent != nil; p = p.r.st.parent {
+		depth++
+	}
+	if d := t.r.root().budget.Depth; d > 0 && depth > d {
+		return nil, &overBudget{StopCalls, fmt.Sprintf("children nest %d deep already, the most they may", d)}
+	}
+	if err := t.r.pot.spawn(t.r.budget.Spawns); err != nil {
+		return nil, err
+	}
+	st := a.Stream(ctx, s, in...)
+	st.parent, st.path = t, path.Join(t.Path, name)
+	t.r.adopt(st)
+	defer t.r.release(st)
+	for ev, err := range st.Events() {
+		if err != nil {
+			return st.Result(), err
+		}
+		t.r.pump(ev)
+	}
+	return st.Result(), nil
+}

@@ -1,0 +1,117 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// Store keeps journals. These three methods are required; a store may also be
+// a [Syncer], [Locker], [Lister], [Searcher], [Deleter] or [Repairer].
+// Implementations are safe for concurrent use and pass sessiontest.
+type Store interface {
+	// Append adds entries after the last one, whose ID is after ("" for a new
+	// session), in order and all or none. If the journal's last entry is
+	// another, it is a *ConflictError. Entries that are already there are
+	// skipped, so that a retry is harmless.
+	Append(ctx context.Context, id, after string, entries ...Entry) error
+	// Headers yields what is known of each entry without decoding it, in the
+	// order of appending. A session that is not there is [ErrNotFound].
+	Headers(ctx context.Context, id string) iter.Seq2[Header, error]
+	// Read yields those entries in the order asked for, or all of them if none
+	// is named. One that is not there is an error.
+	Read(ctx context.Context, id string, entries ...string) iter.Seq2[Entry, error]
+}
+
+// Header is the part of an entry that a scan reads.
+type Header struct{ ID, Parent, Kind string }
+
+// The optional interfaces of stores.
+type (
+	// Syncer puts what was appended on stable storage.
+	Syncer interface {
+		Sync(ctx context.Context, id string) error
+	}
+	// Locker keeps a second writer out. A session that is locked is a
+	// *LockedError.
+	Locker interface {
+		Lock(ctx context.Context, id string) (unlock func() error, err error)
+	}
+	// Lister lists the sessions, the one changed last first.
+	Lister interface {
+		List(ctx context.Context) iter.Seq2[Info, error]
+	}
+	// Searcher finds text in sessions.
+	Searcher interface {
+		Search(ctx context.Context, query string) iter.Seq2[Hit, error]
+	}
+	// Deleter deletes a session with all that belongs to it.
+	Deleter interface {
+		Delete(ctx context.Context, id string) error
+	}
+	// Repairer tells, once, what had to be repaired to read a session.
+	Repairer interface {
+		Repairs(id string) []Repair
+	}
+)
+
+// Info describes a session in a list.
+type Info struct {
+	ID      string    `json:"id"`
+	Title   string    `json:"title"` // as labelled, or the beginning of what was first typed
+	Dir     string    `json:"dir,omitempty"`
+	Model   string    `json:"model,omitempty"`
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
+	Size    int64     `json:"size"` // bytes
+}
+
+// Hit is a place where a search found something.
+type Hit struct{ Session, Entry, Snippet string }
+
+// Repair is something that was mended.
+type Repair struct{ Text string }
+
+// The conditions that a caller chooses by.
+var (
+	ErrNotFound = errors.New("session: not found")
+	ErrExists   = errors.New("session: exists already")
+	ErrBusy     = errors.New("session: a run is going on in it already")
+	ErrReadOnly = errors.New("session: opened for reading only")
+)
+
+// ConflictError means that another writer appended to the journal.
+type ConflictError struct{ Session, Want, Have string }
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("session %s: changed by another writer: its last entry is %q, not %q: open it again", e.Session, e.Have, e.Want)
+}
+
+// LockedError means that another process has the session open.
+type LockedError struct {
+	Session string
+	Holder  string // such as "process 812 on this machine"; "" if unknown
+}
+
+func (e *LockedError) Error() string {
+	by := e.Holder
+	if by == "" {
+		by = "another process"
+	}
+	return fmt.Sprintf("session %s: in use by %s: end that first, or fork the session", e.Session, by)
+}
+
+// CorruptError names the place where a journal cannot be read.
+type CorruptError struct {
+	Session, File string
+	Line          int
+	Err           error
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("session %s: %s, line %d cannot be read: %v: salvage what can be read into a new session", e.Session, e.File, e.Line, e.Err)
+}
+
+func (e *CorruptError) Unwrap() error { return e.Err }
