@@ -117,7 +117,7 @@ func (m *Model) stream(ctx context.Context, req *llm.Request, yield func(llm.Eve
 		if ev.Whole {
 			err = d.whole(ev.Data)
 		} else {
-			err = d.event(ev.Name, ev.Data)
+			err = d.event(ev)
 		}
 		for _, out := range d.out {
 			if !yield(out, nil) {

@@ -134,7 +134,8 @@ func (d *decoder) finish(m message) {
 }
 
 // event decodes one event of a stream.
-func (d *decoder) event(name string, data []byte) error {
+func (d *decoder) event(ev wire.Event) error {
+	name, data := ev.Name, ev.Data
 	var e struct {
 		Type    string          `json:"type"`
 		Index   int             `json:"index"`
@@ -148,7 +149,7 @@ func (d *decoder) event(name string, data []byte) error {
 		return nil
 	}
 	if err := json.Unmarshal(data, &e); err != nil {
-		return d.s.Corrupt("an event is not JSON: %v", err)
+		return d.s.Undecodable(ev, err)
 	}
 	switch {
 	case e.Type == "error" || name == "error" || e.Type == "" && len(e.Error) > 0:

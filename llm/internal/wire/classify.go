@@ -191,7 +191,7 @@ var byWords = []rule{
 		`reduce the length of the (messages|prompt|input)`, `too many (input )?tokens:? size limit`, `too large for model with`,
 		`tokens? (is |are )?(larger|greater|more) than (the )?(max|context)`, `model_max_prompt_tokens_exceeded`,
 		`number of (input )?tokens.{0,60}(exceed|larger than)`, `longer than the model'?s context`, `input length .{0,60}exceed`),
-	words(llm.KindQuota, `insufficient_quota`, `insufficient balance`, `credit balance`, `billing`, `exceeded your current quota`,
+	words(llm.KindQuota, `insufficient_quota`, `insufficient balance`, `credit balance`, `billing_`, `plans & billing`, `billing details`, `billing hard limit`, `exceeded your current quota`,
 		`used all available credits`, `spending limit`, `requires more credits`, `out of credits?`, `quota_per_day`, `payment required`,
 		`insufficient (credits?|funds)`, `no credits? (left|remaining)`, `usage limit (has been )?reached`),
 	words(llm.KindContentFilter, `content_filter`, `content management polic`, `responsibleaipolicyviolation`, `content_policy_violation`,

@@ -95,6 +95,7 @@ type Event struct {
 	Name  string
 	Data  []byte // good until the next call of Next
 	Whole bool
+	Cut   bool // the stream ended in the middle of it
 }
 
 // Post sends body as JSON to addr. The error is an *llm.Error, or the
@@ -136,9 +137,10 @@ func Post(ctx context.Context, addr string, body []byte, opts Options) (*Stream,
 	s.Header = resp.Header
 	s.body = resp.Body
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		b, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // what could be read is classified
+		b, _ := io.ReadAll(io.LimitReader(&watched{resp.Body, w}, maxError)) // what could be read is classified
+		cause := s.ended()
 		s.Close()
-		if cause := s.ended(); cause != nil {
+		if cause != nil {
 			return nil, cause
 		}
 		return nil, s.name(Classify(resp.StatusCode, resp.Header, b))
@@ -210,7 +212,7 @@ func (s *Stream) Next() (Event, error) {
 	case err != nil:
 		return Event{}, s.readError(err)
 	}
-	return Event{Name: ev.Name, Data: ev.Data}, nil
+	return Event{Name: ev.Name, Data: ev.Data, Cut: ev.Cut}, nil
 }
 
 // Close ends the request. It may be called more than once.
@@ -237,6 +239,15 @@ func (s *Stream) RequestID() string { return requestID(s.Header) }
 // Truncated is the error for a stream that ended before its end mark.
 func (s *Stream) Truncated() error {
 	return s.fail(llm.KindTruncated, errors.New("the stream ended before the answer did"))
+}
+
+// Undecodable is the error for an event that is not JSON: a cut one ends the
+// stream too early, any other is corrupt.
+func (s *Stream) Undecodable(ev Event, err error) error {
+	if ev.Cut {
+		return s.Truncated()
+	}
+	return s.Corrupt("an event cannot be read: %v", err)
 }
 
 // Corrupt is the error for what cannot be understood.

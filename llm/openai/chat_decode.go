@@ -1,0 +1,510 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/internal/wire"
+)
+
+// decoder builds a response of the chunks of a stream, or of a whole body.
+type decoder struct {
+	info    llm.Info
+	s       *wire.Stream
+	out     []llm.Event
+	started bool
+	done    bool // the end mark was seen
+
+	id, model string
+	text      strings.Builder
+	thinking  strings.Builder
+	refusal   strings.Builder
+	details   []json.RawMessage
+	detailed  bool // thinking was taken from details
+	calls     []*call
+	finish    string
+	sawFinish bool
+	usage     *usage
+}
+
+// call is a tool call on its way.
+type call struct {
+	index    int
+	id, name string
+	args     strings.Builder
+	custom   bool
+	extra    json.RawMessage
+}
+
+func newDecoder(info llm.Info, s *wire.Stream) *decoder { return &decoder{info: info, s: s} }
+
+type chunk struct {
+	ID      string          `json:"id"`
+	Model   string          `json:"model"`
+	Error   json.RawMessage `json:"error"`
+	Choices []struct {
+		Index   int             `json:"index"`
+		Delta   *delta          `json:"delta"`
+		Message *delta          `json:"message"`
+		Text    string          `json:"text"`
+		Finish  *string         `json:"finish_reason"`
+		Error   json.RawMessage `json:"error"`
+	} `json:"choices"`
+	Usage *usage `json:"usage"`
+	XGroq *struct {
+		Usage *usage          `json:"usage"`
+		Error json.RawMessage `json:"error"`
+	} `json:"x_groq"`
+	Object  string `json:"object"`
+	Message string `json:"message"`
+}
+
+type delta struct {
+	Content          json.RawMessage `json:"content"`
+	Refusal          string          `json:"refusal"`
+	ReasoningContent json.RawMessage `json:"reasoning_content"`
+	Reasoning        json.RawMessage `json:"reasoning"`
+	ReasoningText    json.RawMessage `json:"reasoning_text"`
+	Details          json.RawMessage `json:"reasoning_details"`
+	ToolCalls        []callDelta     `json:"tool_calls"`
+	FunctionCall     *function       `json:"function_call"`
+}
+
+type callDelta struct {
+	Index    *int      `json:"index"`
+	ID       string    `json:"id"`
+	Type     string    `json:"type"`
+	Function *function `json:"function"`
+	Custom   *struct {
+		Name  string `json:"name"`
+		Input string `json:"input"`
+	} `json:"custom"`
+	Extra json.RawMessage `json:"extra_content"`
+}
+
+type function struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+func set(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// whole decodes a body that was not streamed.
+func (d *decoder) whole(b []byte) error {
+	if err := d.chunk(b, true); err != nil {
+		return err
+	}
+	if !d.started {
+		return d.s.Corrupt("the answer has no choices")
+	}
+	d.done = true
+	return nil
+}
+
+// event decodes one event of a stream.
+func (d *decoder) event(ev wire.Event) error {
+	data := bytes.TrimSpace(ev.Data)
+	switch {
+	case len(data) == 0:
+		return nil
+	case string(data) == "[DONE]":
+		if !d.started && !d.sawFinish {
+			return d.s.Truncated()
+		}
+		d.done = true
+		return nil
+	case ev.Name == "error":
+		return d.s.Failure(data)
+	}
+	if ev.Cut && !json.Valid(data) {
+		return d.s.Truncated()
+	}
+	return d.chunk(data, false)
+}
+
+// eof decides what a stream that ends without [DONE] is.
+func (d *decoder) eof() error {
+	if d.sawFinish {
+		d.done = true
+		return nil
+	}
+	return d.s.Truncated()
+}
+
+func (d *decoder) chunk(data []byte, whole bool) error {
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		return d.s.Corrupt("a chunk cannot be read: %v", err)
+	}
+	if set(c.Error) {
+		return d.failed(data)
+	}
+	if c.Object == "error" || len(c.Choices) == 0 && c.Message != "" {
+		return d.s.Failure(data)
+	}
+	if c.XGroq != nil {
+		if set(c.XGroq.Error) && len(c.Choices) == 0 {
+			return d.s.Failure(data)
+		}
+		if c.XGroq.Usage != nil {
+			d.usage = c.XGroq.Usage
+		}
+	}
+	if c.Usage != nil {
+		d.usage = c.Usage
+	}
+	if d.id == "" {
+		d.id = c.ID
+	}
+	if d.model == "" {
+		d.model = c.Model
+	}
+	for _, ch := range c.Choices {
+		if ch.Index != 0 {
+			continue
+		}
+		d.started = true
+		x := ch.Delta
+		if x == nil || whole && ch.Message != nil {
+			x = ch.Message
+		}
+		if x != nil {
+			d.take(*x)
+		}
+		if ch.Text != "" && x == nil {
+			d.addText(ch.Text)
+		}
+		if ch.Finish != nil && *ch.Finish != "" {
+			d.finish, d.sawFinish = *ch.Finish, true
+		}
+		if set(ch.Error) {
+			return d.failed([]byte(`{"error":` + string(ch.Error) + `}`))
+		}
+		if whole {
+			d.sawFinish = true
+			break
+		}
+	}
+	return nil
+}
+
+// failed is the error for an error object in a chunk.
+func (d *decoder) failed(data []byte) error {
+	e := d.s.Failure(data)
+	// In mid-stream a bare 400 says no more than that the answer broke off.
+	if d.started && e.Kind == llm.KindInvalidRequest && e.Type == "" {
+		e.Kind, e.NoRetry = llm.KindStream, true
+	}
+	return e
+}
+
+func (d *decoder) addText(s string) {
+	if s != "" {
+		d.text.WriteString(s)
+		d.out = append(d.out, llm.TextDelta{Text: s})
+	}
+}
+
+func (d *decoder) addThinking(s string) {
+	if s != "" {
+		d.thinking.WriteString(s)
+		d.out = append(d.out, llm.ThinkingDelta{Text: s})
+	}
+}
+
+func (d *decoder) take(x delta) {
+	d.reasoning(x)
+	d.content(x.Content)
+	if x.Refusal != "" {
+		d.refusal.WriteString(x.Refusal)
+		d.out = append(d.out, llm.TextDelta{Text: x.Refusal})
+	}
+	for _, c := range x.ToolCalls {
+		d.call(c)
+	}
+	if f := x.FunctionCall; f != nil && len(x.ToolCalls) == 0 && (f.Name != "" || set(f.Arguments)) {
+		zero := 0
+		d.call(callDelta{Index: &zero, Function: f})
+	}
+}
+
+// content is a string or, from Mistral, a list of chunks, of which some think.
+func (d *decoder) content(raw json.RawMessage) {
+	if !set(raw) {
+		return
+	}
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		d.addText(s)
+		return
+	}
+	var items []struct {
+		Type     string          `json:"type"`
+		Text     string          `json:"text"`
+		Thinking json.RawMessage `json:"thinking"`
+	}
+	if json.Unmarshal(raw, &items) != nil {
+		return
+	}
+	for _, it := range items {
+		switch it.Type {
+		case "text", "output_text", "":
+			d.addText(it.Text)
+		case "thinking":
+			var parts []struct {
+				Text string `json:"text"`
+			}
+			if json.Unmarshal(it.Thinking, &parts) == nil {
+				for _, p := range parts {
+					d.addThinking(p.Text)
+				}
+			} else {
+				d.addThinking(str(it.Thinking))
+			}
+		}
+	}
+}
+
+// reasoning takes thinking from the one field that has it: servers that send
+// it twice say the same in both.
+func (d *decoder) reasoning(x delta) {
+	plain := ""
+	for _, raw := range []json.RawMessage{x.ReasoningContent, x.Reasoning, x.ReasoningText} {
+		if s := str(raw); s != "" {
+			plain = s
+			break
+		}
+	}
+	d.addThinking(plain)
+	if !set(x.Details) {
+		return
+	}
+	var items []json.RawMessage
+	if json.Unmarshal(x.Details, &items) != nil {
+		return
+	}
+	for _, it := range items {
+		d.details = append(d.details, bytes.Clone(it))
+		if plain == "" {
+			var t struct {
+				Text    string `json:"text"`
+				Summary string `json:"summary"`
+			}
+			if json.Unmarshal(it, &t) == nil {
+				d.addThinking(t.Text + t.Summary)
+			}
+		}
+	}
+}
+
+// call adds a piece of a tool call. Servers number, name and identify the
+// pieces in every way that there is: a piece belongs to the call of its index,
+// unless it brings another id, or a name after arguments have come.
+func (d *decoder) call(x callDelta) {
+	name, args, custom := "", "", false
+	if x.Function != nil {
+		name, args = x.Function.Name, argText(x.Function.Arguments)
+	}
+	if x.Custom != nil {
+		name, args, custom = x.Custom.Name, x.Custom.Input, true
+	}
+	c := d.find(x.Index, x.ID, name)
+	if c == nil {
+		if name == "" && x.ID == "" && strings.TrimSpace(args) == "" {
+			return // a ghost
+		}
+		c = &call{index: len(d.calls)}
+		if x.Index != nil {
+			c.index = *x.Index
+		}
+		d.calls = append(d.calls, c)
+	}
+	if c.id == "" {
+		c.id = x.ID
+	}
+	if c.name == "" {
+		c.name = name
+	}
+	c.custom = c.custom || custom
+	c.args.WriteString(args)
+	if set(x.Extra) {
+		c.extra = bytes.Clone(x.Extra)
+	}
+	d.out = append(d.out, llm.CallDelta{Index: d.place(c), ID: c.id, Name: c.name, Input: args})
+}
+
+func (d *decoder) place(c *call) int {
+	for i := range d.calls {
+		if d.calls[i] == c {
+			return i
+		}
+	}
+	return 0
+}
+
+func (d *decoder) find(index *int, id, name string) *call {
+	for i := len(d.calls) - 1; i >= 0; i-- {
+		c := d.calls[i]
+		if index != nil && c.index != *index {
+			continue
+		}
+		switch {
+		case id != "" && c.id != "" && id != c.id:
+			if index == nil {
+				continue
+			}
+			return nil // one index for several calls
+		case id != "" && c.id == id:
+			return c
+		case id == "" && name != "" && c.args.Len() > 0 && (c.name != name || json.Valid([]byte(c.args.String()))):
+			return nil // a name starts a new call
+		case index == nil && name != "" && c.name != "":
+			return nil
+		}
+		return c
+	}
+	return nil
+}
+
+// argText is the arguments as text: most servers send a string, some an object.
+func argText(raw json.RawMessage) string {
+	if !set(raw) {
+		return ""
+	}
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+func str(raw json.RawMessage) string {
+	var s string
+	_ = json.Unmarshal(raw, &s) // not a string: ""
+	return s
+}
+
+// response is the answer as far as it has come.
+func (d *decoder) response() *llm.Response {
+	r := &llm.Response{ID: d.id, RequestID: d.s.RequestID(), Model: d.model, StopRaw: d.finish}
+	r.Message = llm.Message{
+		Role:   llm.RoleAssistant,
+		Origin: &llm.Origin{Provider: d.info.Provider, Model: d.info.Name, Wire: WireChat},
+	}
+	if d.thinking.Len() > 0 || len(d.details) > 0 {
+		t := llm.Thinking{Text: d.thinking.String()}
+		if len(d.details) > 0 {
+			t.Raw, _ = json.Marshal(merged(d.details)) // raw JSON marshals
+		}
+		r.Message.Parts = append(r.Message.Parts, t)
+	}
+	if d.text.Len() > 0 {
+		r.Message.Parts = append(r.Message.Parts, llm.Text{Text: d.text.String()})
+	}
+	if d.refusal.Len() > 0 {
+		r.Message.Parts = append(r.Message.Parts, llm.Text{Text: d.refusal.String()})
+		r.StopDetail = d.refusal.String()
+	}
+	ids := map[string]bool{}
+	for i, c := range d.calls {
+		tc := llm.ToolCall{ID: c.id, Name: c.name, Custom: c.custom, Raw: c.extra}
+		if tc.ID == "" || ids[tc.ID] {
+			base := tc.ID
+			if base == "" {
+				base = "call"
+			}
+			for n := i; ; n++ {
+				if tc.ID = fmt.Sprintf("%s_%d", base, n); !ids[tc.ID] {
+					break
+				}
+			}
+		}
+		ids[tc.ID] = true
+		if c.custom {
+			tc.Input, _ = json.Marshal(c.args.String()) // a string marshals
+		} else {
+			tc.Input, tc.Malformed = wire.Input(c.args.String())
+		}
+		r.Message.Parts = append(r.Message.Parts, tc)
+	}
+	r.Stop = d.stop()
+	r.Usage, r.Reported = d.usage.both()
+	return r
+}
+
+// merged joins the streamed pieces of one item of reasoning_details, which is
+// how it goes back.
+func merged(items []json.RawMessage) []json.RawMessage {
+	var out []json.RawMessage
+	var last map[string]json.RawMessage
+	flush := func() {
+		if last != nil {
+			b, _ := json.Marshal(last) // raw JSON marshals
+			out = append(out, b)
+			last = nil
+		}
+	}
+	for _, raw := range items {
+		var it map[string]json.RawMessage
+		if json.Unmarshal(raw, &it) != nil {
+			continue
+		}
+		if last == nil || !sameItem(last, it) {
+			flush()
+			last = it
+			continue
+		}
+		for k, v := range it {
+			switch {
+			case (k == "text" || k == "summary" || k == "data") && set(last[k]):
+				last[k], _ = json.Marshal(str(last[k]) + str(v)) // a string marshals
+			case k == "signature" && str(v) != "" || !set(last[k]):
+				last[k] = v
+			}
+		}
+	}
+	flush()
+	return out
+}
+
+func sameItem(a, b map[string]json.RawMessage) bool {
+	for _, k := range []string{"type", "index", "id", "format"} {
+		if set(a[k]) && set(b[k]) && !bytes.Equal(a[k], b[k]) {
+			return false
+		}
+	}
+	if !bytes.Equal(a["type"], b["type"]) || str(a["type"]) == "reasoning.encrypted" {
+		return false
+	}
+	// A signature ends an item, unless the piece brings nothing but it.
+	return str(a["signature"]) == "" || str(b["text"]) == ""
+}
+
+func (d *decoder) stop() llm.StopReason {
+	switch strings.ToLower(d.finish) {
+	case "length", "model_length", "max_tokens", "model_context_window_exceeded":
+		return llm.StopMaxTokens
+	case "content_filter", "safety":
+		return llm.StopContentFilter
+	case "error":
+		if len(d.calls) == 0 {
+			return llm.StopError
+		}
+	}
+	switch {
+	case d.refusal.Len() > 0:
+		return llm.StopRefusal
+	case len(d.calls) > 0:
+		return llm.StopToolUse
+	}
+	switch strings.ToLower(d.finish) {
+	case "stop", "eos", "end_turn", "", "tool_calls", "tool_call", "function_call", "complete":
+		return llm.StopEnd
+	case "stop_sequence":
+		return llm.StopSequence
+	}
+	return llm.StopOther
+}

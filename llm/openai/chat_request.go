@@ -1,0 +1,351 @@
+package openai
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/internal/wire"
+)
+
+// body encodes req. The body of a request that extends another starts with the
+// other's bytes up to the end of its messages.
+func (m *Chat) body(req *llm.Request) ([]byte, error) {
+	var o wire.Body
+	o.Value("model", m.info.Name)
+	o.Value("stream", true)
+	if !m.profile.NoUsage && !m.refused("stream_options") {
+		o.Raw("stream_options", []byte(`{"include_usage":true}`))
+	}
+	if n := req.MaxTokens; n > 0 {
+		field := m.profile.MaxField
+		if m.refused(field) {
+			field = map[string]string{"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}[field]
+		}
+		o.Value(field, n)
+	}
+	if req.Temperature != nil && !m.info.Traits.NoTemperature && !m.refused("temperature") {
+		o.Value("temperature", *req.Temperature)
+	}
+	if len(req.Stop) > 0 {
+		o.Value("stop", req.Stop)
+	}
+	m.effort(&o, req.Effort)
+	if m.profile.CacheKey && req.CacheKey != "" && !m.refused("prompt_cache_key") {
+		o.Value("prompt_cache_key", req.CacheKey)
+	}
+	if s := req.Schema; s != nil && m.info.Traits.Schema {
+		b := wire.AppendString([]byte(`{"type":"json_schema","json_schema":{"name":`), s.Name)
+		o.Raw("response_format", append(append(append(b, `,"schema":`...), s.JSON...), "}}"...))
+	}
+	if len(req.Tools) > 0 {
+		o.Raw("tools", m.tools(req.Tools))
+		o.Raw("tool_choice", choice(req.ToolChoice))
+	}
+	msgs, err := m.messages(req)
+	if err != nil {
+		return nil, err
+	}
+	o.Raw("messages", msgs)
+	return wire.Merge(o.Bytes(), req.Extra[WireChat])
+}
+
+func (m *Chat) effort(o *wire.Body, e llm.Effort) {
+	if e == "" || m.profile.Effort == "" || !m.info.Traits.Thinking || m.refused("reasoning_effort") {
+		return
+	}
+	word := string(e)
+	switch {
+	case e == llm.EffortOff:
+		word = "none"
+	case m.profile.Minimal:
+	case e == llm.EffortMinimal:
+		word = "low"
+	case e == llm.EffortXHigh:
+		word = "high"
+	}
+	if m.profile.Effort == "nested" {
+		o.Raw("reasoning", append(wire.AppendString([]byte(`{"effort":`), word), '}'))
+		return
+	}
+	o.Value("reasoning_effort", word)
+}
+
+func choice(c llm.ToolChoice) []byte {
+	switch c.Mode {
+	case llm.ChoiceNone:
+		return []byte(`"none"`)
+	case llm.ChoiceAny:
+		return []byte(`"required"`)
+	case llm.ChoiceTool:
+		return append(wire.AppendString([]byte(`{"type":"function","function":{"name":`), c.Name), "}}"...)
+	}
+	return nil
+}
+
+func (m *Chat) tools(ts []llm.ToolSpec) []byte {
+	b := []byte{'['}
+	for i, t := range ts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if len(t.Format) > 0 && m.profile.Custom {
+			b = wire.AppendString(append(b, `{"type":"custom","custom":{"name":`...), t.Name)
+			b = wire.AppendString(append(b, `,"description":`...), t.Description)
+			b = append(append(append(b, `,"format":`...), t.Format...), "}}"...)
+			continue
+		}
+		b = wire.AppendString(append(b, `{"type":"function","function":{"name":`...), t.Name)
+		if t.Description != "" {
+			b = wire.AppendString(append(b, `,"description":`...), t.Description)
+		}
+		schema := t.Input
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		b = append(append(append(b, `,"parameters":`...), schema...), "}}"...)
+	}
+	return append(b, ']')
+}
+
+func (m *Chat) messages(req *llm.Request) ([]byte, error) {
+	b := []byte{'['}
+	if req.System != "" {
+		role := "system"
+		if m.profile.Developer {
+			role = "developer"
+		}
+		b = append(wire.AppendString(append(b, `{"role":"`+role+`","content":`...), req.System), '}')
+	}
+	for i, msg := range req.Messages {
+		enc, err := msg.Encoded(m.key, func() ([]byte, error) { return m.encode(msg), nil })
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", i+1, err)
+		}
+		if len(enc) == 0 {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(b, enc...)
+	}
+	return append(b, ']'), nil
+}
+
+// encode is the chat messages of msg, joined by commas.
+func (m *Chat) encode(msg llm.Message) []byte {
+	if msg.Role == llm.RoleAssistant {
+		return m.assistant(msg)
+	}
+	var b []byte
+	sep := func() {
+		if len(b) > 0 {
+			b = append(b, ',')
+		}
+	}
+	var extra, rest llm.Parts // blobs of results, and what is no result
+	for _, p := range msg.Parts {
+		r, ok := p.(llm.ToolResult)
+		if !ok {
+			rest = append(rest, p)
+			continue
+		}
+		text, blobs := resultText(r)
+		extra = append(extra, blobs...)
+		sep()
+		b = wire.AppendString(append(b, `{"role":"tool","tool_call_id":`...), m.id(r.CallID))
+		b = append(wire.AppendString(append(b, `,"content":`...), text), '}')
+	}
+	if len(extra) > 0 {
+		rest = append(append(llm.Parts{llm.Text{Text: "The files that the tool returned:"}}, extra...), rest...)
+	}
+	if content := m.content(rest); content != nil {
+		sep()
+		b = append(append(append(b, `{"role":"user","content":`...), content...), '}')
+	}
+	return b
+}
+
+// resultText is the text of a result, which is all that the wire takes; blobs
+// go into the message that follows.
+func resultText(r llm.ToolResult) (string, llm.Parts) {
+	var text []string
+	var blobs llm.Parts
+	for _, p := range r.Parts {
+		switch p := p.(type) {
+		case llm.Text:
+			text = append(text, p.Text)
+		case llm.Blob:
+			blobs = append(blobs, p)
+		}
+	}
+	s := strings.Join(text, "\n")
+	if s == "" {
+		s = "(no output)"
+		if len(blobs) > 0 {
+			s = "(see the files that follow)"
+		}
+	}
+	return s, blobs
+}
+
+// content is a string when there is but text in one piece, and else a list.
+func (m *Chat) content(ps llm.Parts) []byte {
+	var items [][]byte
+	only := ""
+	for _, p := range ps {
+		switch p := p.(type) {
+		case llm.Text:
+			if strings.TrimSpace(p.Text) != "" {
+				only = p.Text
+				items = append(items, append(wire.AppendString([]byte(`{"type":"text","text":`), p.Text), '}'))
+			}
+		case llm.Blob:
+			only = ""
+			items = append(items, m.blob(p))
+		}
+	}
+	switch {
+	case len(items) == 0:
+		return nil
+	case len(items) == 1 && only != "":
+		return wire.AppendString(nil, only)
+	}
+	b := []byte{'['}
+	for i, it := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, it...)
+	}
+	return append(b, ']')
+}
+
+func (m *Chat) blob(p llm.Blob) []byte {
+	u := p.URL
+	if u == "" {
+		u = "data:" + p.MIME + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
+	}
+	switch {
+	case strings.HasPrefix(p.MIME, "image/") && m.info.Traits.Images:
+		return append(wire.AppendString([]byte(`{"type":"image_url","image_url":{"url":`), u), "}}"...)
+	case p.MIME == "application/pdf" && m.info.Traits.PDF && m.profile.Files && p.URL == "":
+		name := p.Name
+		if name == "" {
+			name = "document.pdf"
+		}
+		b := wire.AppendString([]byte(`{"type":"file","file":{"filename":`), name)
+		return append(wire.AppendString(append(b, `,"file_data":`...), u), "}}"...)
+	}
+	name := p.Name
+	if name == "" {
+		name = p.MIME
+	}
+	return append(wire.AppendString([]byte(`{"type":"text","text":`), "["+name+" was left out: this model takes no files of this type]"), '}')
+}
+
+func (m *Chat) assistant(msg llm.Message) []byte {
+	o := msg.Origin
+	native := o != nil && o.Wire == WireChat && (o.Provider == "" || o.Provider == m.info.Provider) && (o.Model == "" || o.Model == m.info.Name)
+	var text, thinking strings.Builder
+	var calls, details [][]byte
+	for _, p := range msg.Parts {
+		switch p := p.(type) {
+		case llm.Text:
+			text.WriteString(p.Text)
+		case llm.Thinking:
+			thinking.WriteString(p.Text)
+			if native && len(p.Raw) > 0 {
+				details = append(details, inner(p.Raw))
+			}
+		case llm.ToolCall:
+			calls = append(calls, m.call(p, native))
+		}
+	}
+	if text.Len() == 0 && len(calls) == 0 {
+		return nil // thinking alone is refused
+	}
+	var b wire.Body
+	b.Raw("role", []byte(`"assistant"`))
+	switch {
+	case text.Len() > 0:
+		b.Raw("content", wire.AppendString(nil, text.String()))
+	default:
+		b.Raw("content", []byte("null"))
+	}
+	if f := m.profile.Reasoning; f != "" && native && thinking.Len() > 0 {
+		b.Raw(f, wire.AppendString(nil, thinking.String()))
+	}
+	if len(details) > 0 {
+		b.Raw("reasoning_details", list(details))
+	}
+	if len(calls) > 0 {
+		b.Raw("tool_calls", list(calls))
+	}
+	return b.Bytes()
+}
+
+// inner is the content of a JSON array without its brackets.
+func inner(raw json.RawMessage) []byte {
+	s := strings.TrimSpace(string(raw))
+	return []byte(strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"))
+}
+
+func list(items [][]byte) []byte {
+	b := []byte{'['}
+	for i, it := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, it...)
+	}
+	return append(b, ']')
+}
+
+func (m *Chat) call(c llm.ToolCall, native bool) []byte {
+	if c.Custom && m.profile.Custom {
+		b := wire.AppendString([]byte(`{"id":`), m.id(c.ID))
+		b = wire.AppendString(append(b, `,"type":"custom","custom":{"name":`...), c.Name)
+		return append(append(append(b, `,"input":`...), c.Input...), "}}"...)
+	}
+	b := wire.AppendString([]byte(`{"id":`), m.id(c.ID))
+	b = wire.AppendString(append(b, `,"type":"function","function":{"name":`...), c.Name)
+	args := string(c.Input)
+	if c.Custom {
+		args = `{"input":` + args + `}`
+	}
+	b = append(wire.AppendString(append(b, `,"arguments":`...), args), '}')
+	if native && len(c.Raw) > 0 { // the extra_content of the call
+		b = append(append(b, `,"extra_content":`...), c.Raw...)
+	}
+	return append(b, '}')
+}
+
+// id maps a call id to what the server takes: the same id always to the same.
+func (m *Chat) id(id string) string {
+	if !m.profile.ShortIDs {
+		if id == "" {
+			return "call_0"
+		}
+		return id
+	}
+	ok := len(id) == 9
+	for i := range len(id) {
+		c := id[i]
+		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9')
+	}
+	if ok {
+		return id
+	}
+	const alphabet = "abcdefghijklmnopqrstuvwxyz0123456789"
+	sum := sha256.Sum256([]byte(id))
+	out := make([]byte, 9)
+	for i := range out {
+		out[i] = alphabet[int(sum[i])%len(alphabet)]
+	}
+	return string(out)
+}
