@@ -308,7 +308,7 @@ func (d *decoder) call(x callDelta) {
 	if x.Function != nil {
 		name, args = x.Function.Name, argText(x.Function.Arguments)
 	}
-	if x.Custom != nil {
+	if x.Custom != nil && (x.Function == nil || x.Type == "custom") {
 		name, args, custom = x.Custom.Name, x.Custom.Input, true
 	}
 	c := d.find(x.Index, x.ID, name)

@@ -58,11 +58,11 @@ type Exchange struct {
 
 // Expect is what an adapter should make of an answer.
 type Expect struct {
-	Text      string `json:"text"`
-	Thinking  string `json:"thinking"`
-	ToolCalls []Call `json:"tool_calls"`
-	Stop  *string `json:"stop"`
-	Usage *struct {
+	Text      string  `json:"text"`
+	Thinking  string  `json:"thinking"`
+	ToolCalls []Call  `json:"tool_calls"`
+	Stop      *string `json:"stop"`
+	Usage     *struct {
 		Input      int64 `json:"input"`
 		Output     int64 `json:"output"`
 		CacheRead  int64 `json:"cache_read"`
