@@ -3,7 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/cantle-dev/cantle/llm"
@@ -23,20 +23,11 @@ type decoder struct {
 	thinking  strings.Builder
 	refusal   strings.Builder
 	details   []json.RawMessage
-	detailed  bool // thinking was taken from details
+	made      string // see unique
 	calls     []*call
 	finish    string
 	sawFinish bool
 	usage     *usage
-}
-
-// call is a tool call on its way.
-type call struct {
-	index    int
-	id, name string
-	args     strings.Builder
-	custom   bool
-	extra    json.RawMessage
 }
 
 func newDecoder(info llm.Info, s *wire.Stream) *decoder { return &decoder{info: info, s: s} }
@@ -92,6 +83,18 @@ type function struct {
 
 func set(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
+// isError is set for what is an error and not an empty place for one.
+func isError(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", "{}", `""`, "false", "[]":
+		return false
+	}
+	return true
+}
+
+// complete reports whether the answer has ended, whatever may follow it.
+func (d *decoder) complete() bool { return d.sawFinish }
+
 // whole decodes a body that was not streamed.
 func (d *decoder) whole(b []byte) error {
 	if err := d.chunk(b, true); err != nil {
@@ -137,16 +140,20 @@ func (d *decoder) eof() error {
 func (d *decoder) chunk(data []byte, whole bool) error {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return d.s.Corrupt("a chunk cannot be read: %v", err)
+		// A field of another type than it should be is skipped, the rest read.
+		var typ *json.UnmarshalTypeError
+		if !errors.As(err, &typ) || typ.Field == "" {
+			return d.s.Corrupt("a chunk cannot be read: %v", err)
+		}
 	}
-	if set(c.Error) {
+	if isError(c.Error) {
 		return d.failed(data)
 	}
 	if c.Object == "error" || len(c.Choices) == 0 && c.Message != "" {
 		return d.s.Failure(data)
 	}
 	if c.XGroq != nil {
-		if set(c.XGroq.Error) && len(c.Choices) == 0 {
+		if isError(c.XGroq.Error) && len(c.Choices) == 0 {
 			return d.s.Failure(data)
 		}
 		if c.XGroq.Usage != nil {
@@ -171,6 +178,7 @@ func (d *decoder) chunk(data []byte, whole bool) error {
 		if x == nil || whole && ch.Message != nil {
 			x = ch.Message
 		}
+		before := len(d.out)
 		if x != nil {
 			d.take(*x)
 		}
@@ -179,8 +187,10 @@ func (d *decoder) chunk(data []byte, whole bool) error {
 		}
 		if ch.Finish != nil && *ch.Finish != "" {
 			d.finish, d.sawFinish = *ch.Finish, true
+		} else if len(d.out) > before {
+			d.sawFinish = false // it was not the end: more came
 		}
-		if set(ch.Error) {
+		if isError(ch.Error) {
 			return d.failed([]byte(`{"error":` + string(ch.Error) + `}`))
 		}
 		if whole {
@@ -300,87 +310,6 @@ func (d *decoder) reasoning(x delta) {
 	}
 }
 
-// call adds a piece of a tool call. Servers number, name and identify the
-// pieces in every way that there is: a piece belongs to the call of its index,
-// unless it brings another id, or a name after arguments have come.
-func (d *decoder) call(x callDelta) {
-	name, args, custom := "", "", false
-	if x.Function != nil {
-		name, args = x.Function.Name, argText(x.Function.Arguments)
-	}
-	if x.Custom != nil && (x.Function == nil || x.Type == "custom") {
-		name, args, custom = x.Custom.Name, x.Custom.Input, true
-	}
-	c := d.find(x.Index, x.ID, name)
-	if c == nil {
-		if name == "" && x.ID == "" && strings.TrimSpace(args) == "" {
-			return // a ghost
-		}
-		c = &call{index: len(d.calls)}
-		if x.Index != nil {
-			c.index = *x.Index
-		}
-		d.calls = append(d.calls, c)
-	}
-	if c.id == "" {
-		c.id = x.ID
-	}
-	if c.name == "" {
-		c.name = name
-	}
-	c.custom = c.custom || custom
-	c.args.WriteString(args)
-	if set(x.Extra) {
-		c.extra = bytes.Clone(x.Extra)
-	}
-	d.out = append(d.out, llm.CallDelta{Index: d.place(c), ID: c.id, Name: c.name, Input: args})
-}
-
-func (d *decoder) place(c *call) int {
-	for i := range d.calls {
-		if d.calls[i] == c {
-			return i
-		}
-	}
-	return 0
-}
-
-func (d *decoder) find(index *int, id, name string) *call {
-	for i := len(d.calls) - 1; i >= 0; i-- {
-		c := d.calls[i]
-		if index != nil && c.index != *index {
-			continue
-		}
-		switch {
-		case id != "" && c.id != "" && id != c.id:
-			if index == nil {
-				continue
-			}
-			return nil // one index for several calls
-		case id != "" && c.id == id:
-			return c
-		case id == "" && name != "" && c.args.Len() > 0 && (c.name != name || json.Valid([]byte(c.args.String()))):
-			return nil // a name starts a new call
-		case index == nil && name != "" && c.name != "":
-			return nil
-		}
-		return c
-	}
-	return nil
-}
-
-// argText is the arguments as text: most servers send a string, some an object.
-func argText(raw json.RawMessage) string {
-	if !set(raw) {
-		return ""
-	}
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
-}
-
 func str(raw json.RawMessage) string {
 	var s string
 	_ = json.Unmarshal(raw, &s) // not a string: ""
@@ -408,29 +337,11 @@ func (d *decoder) response() *llm.Response {
 		r.Message.Parts = append(r.Message.Parts, llm.Text{Text: d.refusal.String()})
 		r.StopDetail = d.refusal.String()
 	}
-	ids := map[string]bool{}
-	for i, c := range d.calls {
-		tc := llm.ToolCall{ID: c.id, Name: c.name, Custom: c.custom, Raw: c.extra}
-		if tc.ID == "" || ids[tc.ID] {
-			base := tc.ID
-			if base == "" {
-				base = "call"
-			}
-			for n := i; ; n++ {
-				if tc.ID = fmt.Sprintf("%s_%d", base, n); !ids[tc.ID] {
-					break
-				}
-			}
-		}
-		ids[tc.ID] = true
-		if c.custom {
-			tc.Input, _ = json.Marshal(c.args.String()) // a string marshals
-		} else {
-			tc.Input, tc.Malformed = wire.Input(c.args.String())
-		}
-		r.Message.Parts = append(r.Message.Parts, tc)
+	calls := d.finished()
+	for _, c := range calls {
+		r.Message.Parts = append(r.Message.Parts, c)
 	}
-	r.Stop = d.stop()
+	r.Stop = d.stop(len(calls) > 0)
 	r.Usage, r.Reported = d.usage.both()
 	return r
 }
@@ -483,21 +394,19 @@ func sameItem(a, b map[string]json.RawMessage) bool {
 	return str(a["signature"]) == "" || str(b["text"]) == ""
 }
 
-func (d *decoder) stop() llm.StopReason {
+func (d *decoder) stop(calls bool) llm.StopReason {
 	switch strings.ToLower(d.finish) {
 	case "length", "model_length", "max_tokens", "model_context_window_exceeded":
 		return llm.StopMaxTokens
 	case "content_filter", "safety":
 		return llm.StopContentFilter
 	case "error":
-		if len(d.calls) == 0 {
-			return llm.StopError
-		}
+		return llm.StopError // calls of a failed answer are not to be run
 	}
 	switch {
 	case d.refusal.Len() > 0:
 		return llm.StopRefusal
-	case len(d.calls) > 0:
+	case calls:
 		return llm.StopToolUse
 	}
 	switch strings.ToLower(d.finish) {

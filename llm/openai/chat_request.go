@@ -43,7 +43,7 @@ func (m *Chat) body(req *llm.Request) ([]byte, error) {
 	}
 	if len(req.Tools) > 0 {
 		o.Raw("tools", m.tools(req.Tools))
-		o.Raw("tool_choice", choice(req.ToolChoice))
+		o.Raw("tool_choice", m.choice(req))
 	}
 	msgs, err := m.messages(req)
 	if err != nil {
@@ -57,9 +57,10 @@ func (m *Chat) effort(o *wire.Body, e llm.Effort) {
 	if e == "" || m.profile.Effort == "" || !m.info.Traits.Thinking || m.refused("reasoning_effort") {
 		return
 	}
+	on := e != llm.EffortOff
 	word := string(e)
 	switch {
-	case e == llm.EffortOff:
+	case !on:
 		word = "none"
 	case m.profile.Minimal:
 	case e == llm.EffortMinimal:
@@ -67,21 +68,38 @@ func (m *Chat) effort(o *wire.Body, e llm.Effort) {
 	case e == llm.EffortXHigh:
 		word = "high"
 	}
-	if m.profile.Effort == "nested" {
+	switch m.profile.Effort {
+	case "flat":
+		o.Value("reasoning_effort", word)
+	case "nested":
 		o.Raw("reasoning", append(wire.AppendString([]byte(`{"effort":`), word), '}'))
-		return
+	case "thinking":
+		kind := "disabled"
+		if on {
+			kind = "enabled"
+		}
+		o.Raw("thinking", []byte(`{"type":"`+kind+`"}`))
+	case "enable_thinking":
+		o.Value("enable_thinking", on)
+	case "template":
+		o.Raw("chat_template_kwargs", fmt.Appendf(nil, `{"enable_thinking":%t}`, on))
 	}
-	o.Value("reasoning_effort", word)
 }
 
-func choice(c llm.ToolChoice) []byte {
-	switch c.Mode {
+func (m *Chat) choice(req *llm.Request) []byte {
+	switch c := req.ToolChoice; c.Mode {
 	case llm.ChoiceNone:
 		return []byte(`"none"`)
 	case llm.ChoiceAny:
 		return []byte(`"required"`)
 	case llm.ChoiceTool:
-		return append(wire.AppendString([]byte(`{"type":"function","function":{"name":`), c.Name), "}}"...)
+		kind := "function"
+		for _, t := range req.Tools {
+			if t.Name == c.Name && len(t.Format) > 0 && m.profile.Custom {
+				kind = "custom"
+			}
+		}
+		return append(wire.AppendString([]byte(`{"type":"`+kind+`","`+kind+`":{"name":`), c.Name), "}}"...)
 	}
 	return nil
 }
@@ -266,19 +284,23 @@ func (m *Chat) assistant(msg llm.Message) []byte {
 			calls = append(calls, m.call(p, native))
 		}
 	}
-	if text.Len() == 0 && len(calls) == 0 {
-		return nil // thinking alone is refused
+	spoken := strings.TrimSpace(text.String()) != ""
+	if !spoken && len(calls) == 0 {
+		return nil // thinking alone, and blanks, are refused
 	}
 	var b wire.Body
 	b.Raw("role", []byte(`"assistant"`))
-	switch {
-	case text.Len() > 0:
+	if spoken {
 		b.Raw("content", wire.AppendString(nil, text.String()))
-	default:
+	} else {
 		b.Raw("content", []byte("null"))
 	}
-	if f := m.profile.Reasoning; f != "" && native && thinking.Len() > 0 {
+	switch f := m.profile.Reasoning; {
+	case f == "":
+	case native && thinking.Len() > 0:
 		b.Raw(f, wire.AppendString(nil, thinking.String()))
+	case m.profile.ReasoningAlways && m.info.Traits.Thinking && len(calls) > 0:
+		b.Raw(f, []byte(`""`)) // of another model, or hidden
 	}
 	if len(details) > 0 {
 		b.Raw("reasoning_details", list(details))
@@ -309,11 +331,11 @@ func list(items [][]byte) []byte {
 func (m *Chat) call(c llm.ToolCall, native bool) []byte {
 	if c.Custom && m.profile.Custom {
 		b := wire.AppendString([]byte(`{"id":`), m.id(c.ID))
-		b = wire.AppendString(append(b, `,"type":"custom","custom":{"name":`...), c.Name)
+		b = wire.AppendString(append(b, `,"type":"custom","custom":{"name":`...), name(c.Name))
 		return append(append(append(b, `,"input":`...), c.Input...), "}}"...)
 	}
 	b := wire.AppendString([]byte(`{"id":`), m.id(c.ID))
-	b = wire.AppendString(append(b, `,"type":"function","function":{"name":`...), c.Name)
+	b = wire.AppendString(append(b, `,"type":"function","function":{"name":`...), name(c.Name))
 	args := string(c.Input)
 	if c.Custom {
 		args = `{"input":` + args + `}`
@@ -323,6 +345,23 @@ func (m *Chat) call(c llm.ToolCall, native bool) []byte {
 		b = append(append(b, `,"extra_content":`...), c.Raw...)
 	}
 	return append(b, '}')
+}
+
+// name is the name of a call as servers take it: models make up names that
+// would make every later request invalid.
+func name(s string) string {
+	ok := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.:/", r)
+	}
+	if s = strings.Map(func(r rune) rune {
+		if ok(r) {
+			return r
+		}
+		return '_'
+	}, strings.TrimSpace(s)); s == "" {
+		return "unnamed"
+	}
+	return s[:min(len(s), 128)]
 }
 
 // id maps a call id to what the server takes: the same id always to the same.

@@ -14,8 +14,10 @@
 package openai
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -39,7 +41,7 @@ type Options struct {
 	BaseURL string // default https://api.openai.com/v1; with or without /chat/completions
 	// Query is added to the address, as Azure's api-version.
 	Query url.Values
-	Info  llm.Info // Provider defaults to "openai"; Name and Wire are set by NewChat
+	Info  llm.Info // Provider defaults to [ProviderOf] the base URL; Name and Wire are set by NewChat
 	// Profile says how the server differs; nil is [ProfileOf] the provider.
 	Profile *Profile
 	Header  http.Header
@@ -69,19 +71,55 @@ func NewChat(name string, opts Options) *Chat {
 	info := opts.Info
 	info.Name, info.Wire = name, WireChat
 	if info.Provider == "" {
-		info.Provider = "openai"
+		info.Provider = ProviderOf(opts.BaseURL)
 	}
-	m := &Chat{opts: opts, info: info, key: WireChat + " " + info.Provider + " " + name, learned: map[string]bool{}}
+	m := &Chat{opts: opts, info: info, url: address(opts.BaseURL, opts.Query), learned: map[string]bool{}}
 	if opts.Profile != nil {
 		m.profile = *opts.Profile
+		if m.profile.MaxField == "" {
+			m.profile.MaxField = "max_tokens"
+		}
 	} else {
 		m.profile = ProfileOf(info.Provider)
 	}
-	m.url = strings.TrimSuffix(strings.TrimRight(opts.BaseURL, "/"), "/chat/completions") + "/chat/completions"
-	if len(opts.Query) > 0 {
-		m.url += "?" + opts.Query.Encode()
-	}
+	m.key = fmt.Sprintf("%s %s %s %+v %+v", WireChat, info.Provider, name, m.profile, info.Traits)
 	return m
+}
+
+// address is where the requests go: a query that the base URL has stays one.
+func address(base string, query url.Values) string {
+	base, q, _ := strings.Cut(base, "?")
+	base = strings.TrimSuffix(strings.TrimRight(base, "/"), "/chat/completions") + "/chat/completions"
+	if enc := query.Encode(); enc != "" {
+		if q != "" {
+			q += "&"
+		}
+		q += enc
+	}
+	if q != "" {
+		base += "?" + q
+	}
+	return base
+}
+
+// FromEnv is the Options that the variables of OpenAI's own clients describe:
+// OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_ORG_ID and OPENAI_PROJECT_ID. Pass
+// [os.Getenv]; nothing in this package reads the environment by itself. The
+// key is taken whatever the base URL is, as both are set by the same hand.
+func FromEnv(getenv func(string) string) Options {
+	o := Options{APIKey: getenv("OPENAI_API_KEY"), BaseURL: getenv("OPENAI_BASE_URL")}
+	for name, v := range map[string]string{
+		"OpenAI-Organization": getenv("OPENAI_ORG_ID"),
+		"OpenAI-Project":      getenv("OPENAI_PROJECT_ID"),
+	} {
+		if v != "" {
+			if o.Header == nil {
+				o.Header = http.Header{}
+			}
+			o.Header.Set(name, v)
+		}
+	}
+	return o
 }
 
 // Info is [llm.Model].Info.
@@ -113,6 +151,9 @@ func (m *Chat) stream(ctx context.Context, req *llm.Request, yield func(llm.Even
 		case err == io.EOF:
 			err = d.eof()
 		case err != nil:
+			if d.complete() && broken(err) {
+				err, d.done = nil, true
+			}
 		case ev.Whole:
 			err = d.whole(ev.Data)
 		default:
@@ -140,54 +181,77 @@ func (m *Chat) stream(ctx context.Context, req *llm.Request, yield func(llm.Even
 	}
 }
 
-// post sends the request. A field that a compatible server refuses by name is
-// left out, once and for good.
-func (m *Chat) post(ctx context.Context, req *llm.Request) (*wire.Stream, error) {
-	for range 4 {
-		body, err := m.body(req)
-		if err != nil {
-			return nil, &llm.Error{Kind: llm.KindInvalidRequest, Provider: m.info.Provider, Model: m.info.Name, Message: err.Error(), Err: err}
-		}
-		s, err := wire.Post(ctx, m.url, body, m.wireOptions())
-		if err == nil || !m.learn(err) {
-			return s, err
-		}
+// broken reports whether err is about the connection. After the answer's end
+// it loses nothing but the count of tokens.
+func broken(err error) bool {
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		return false
 	}
-	return nil, &llm.Error{Kind: llm.KindInvalidRequest, Provider: m.info.Provider, Model: m.info.Name, Message: "the server refuses one field after another"}
+	return e.Kind == llm.KindTruncated || e.Kind == llm.KindStalled || e.Kind == llm.KindNetwork
+}
+
+// post sends the request. A field that a compatible server refuses by name is
+// left out or renamed, once and for good.
+func (m *Chat) post(ctx context.Context, req *llm.Request) (*wire.Stream, error) {
+	body, err := m.body(req)
+	for range learnable {
+		if err != nil {
+			break
+		}
+		s, failed := wire.Post(ctx, m.url, body, m.wireOptions())
+		if failed == nil || !m.learn(failed, body) {
+			return s, failed
+		}
+		var again []byte
+		if again, err = m.body(req); err == nil && bytes.Equal(again, body) {
+			return nil, failed // it came from Request.Extra, or has no other name
+		}
+		body = again
+	}
+	if err == nil {
+		err = errors.New("the server refuses one field after another")
+	}
+	return nil, &llm.Error{Kind: llm.KindInvalidRequest, Provider: m.info.Provider, Model: m.info.Name, Message: err.Error(), Err: err}
 }
 
 // learnable are the fields that may be left out, or sent under another name.
-var learnable = []string{"max_completion_tokens", "max_tokens", "temperature", "stream_options", "reasoning_effort", "parallel_tool_calls", "prompt_cache_key"}
+var learnable = []string{"max_completion_tokens", "max_tokens", "temperature", "stream_options", "reasoning_effort", "prompt_cache_key"}
 
-// learn reports whether err says that a field is refused which was sent.
-func (m *Chat) learn(err error) bool {
+// learn reports whether err says that a field of body is refused, and
+// remembers it. Another request may have learned it while this one was away.
+func (m *Chat) learn(err error, body []byte) bool {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Kind != llm.KindInvalidRequest || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
 		return false
 	}
-	said := strings.ToLower(e.Message + " " + e.Param)
+	said := strings.ToLower(e.Message)
 	if !refusal(said) {
 		return false
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	// "'max_tokens' is not supported, use 'max_completion_tokens'": the field
+	// that is refused comes first.
+	field, at := "", len(said)
 	for _, f := range learnable {
-		// "'max_tokens' is not supported, use 'max_completion_tokens'": the
-		// field that is refused comes first.
+		if f == e.Param {
+			field = f
+			break
+		}
 		i := strings.Index(said, f)
 		if i < 0 && f == "reasoning_effort" {
 			i = strings.Index(said, "reasoningeffort")
 		}
-		if i < 0 || m.learned[f] {
-			continue
+		if i >= 0 && i < at {
+			field, at = f, i
 		}
-		if other := strings.Index(said, "max_tokens"); f == "max_completion_tokens" && other >= 0 && other < i {
-			continue
-		}
-		m.learned[f] = true
-		return true
 	}
-	return false
+	if field == "" || !bytes.Contains(body, []byte(`"`+field+`":`)) {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.learned[field] = true
+	return true
 }
 
 func refusal(said string) bool {

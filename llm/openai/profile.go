@@ -1,5 +1,11 @@
 package openai
 
+import (
+	"maps"
+	"net/url"
+	"strings"
+)
+
 // Profile says how a compatible server differs from what most of them do. The
 // zero Profile is the careful one, for a server that nothing is known of.
 type Profile struct {
@@ -8,7 +14,9 @@ type Profile struct {
 	// KeyHeader carries the key as it is; default is Authorization: Bearer.
 	KeyHeader string
 	// Effort is how an effort is sent: "" not at all, "flat" as
-	// reasoning_effort, "nested" as reasoning{effort}.
+	// reasoning_effort, "nested" as reasoning{effort}; and where thinking is
+	// only on or off, "thinking" as thinking{type}, "enable_thinking" as that
+	// field, "template" as chat_template_kwargs{enable_thinking}.
 	Effort string
 	// Minimal says that "minimal" and "xhigh" are known efforts.
 	Minimal bool
@@ -19,8 +27,9 @@ type Profile struct {
 	// Reasoning is the field in which the assistant's thinking goes back, for
 	// servers that want it: "reasoning_content", "reasoning".
 	Reasoning string
-	// Details sends reasoning_details back unchanged.
-	Details bool
+	// ReasoningAlways says that a message with tool calls must have that
+	// field, if only empty, while the model thinks.
+	ReasoningAlways bool
 	// ShortIDs says that call ids must be nine letters or digits.
 	ShortIDs bool
 	// CacheKey sends prompt_cache_key.
@@ -36,25 +45,25 @@ var profiles = map[string]Profile{
 	"openai":      {MaxField: "max_completion_tokens", Effort: "flat", Minimal: true, Developer: true, CacheKey: true, Custom: true, Files: true},
 	"azure":       {MaxField: "max_completion_tokens", KeyHeader: "api-key", Effort: "flat", Minimal: true, Custom: true, Files: true},
 	"groq":        {MaxField: "max_completion_tokens", Effort: "flat"},
-	"deepseek":    {Reasoning: "reasoning_content"},
+	"deepseek":    {Effort: "thinking", Reasoning: "reasoning_content", ReasoningAlways: true},
 	"xai":         {Effort: "flat"},
-	"openrouter":  {Effort: "nested", Minimal: true, Details: true, Files: true},
-	"vercel":      {Effort: "nested", Details: true},
+	"openrouter":  {Effort: "nested", Minimal: true, Files: true},
+	"vercel":      {Effort: "nested"},
 	"together":    {},
 	"fireworks":   {Effort: "flat"},
 	"cerebras":    {MaxField: "max_completion_tokens", Effort: "flat"},
 	"huggingface": {},
 	"perplexity":  {},
-	"moonshot":    {Reasoning: "reasoning_content"},
-	"zai":         {Reasoning: "reasoning_content"},
-	"alibaba":     {Reasoning: "reasoning_content"},
+	"moonshot":    {Effort: "thinking", Reasoning: "reasoning_content", ReasoningAlways: true},
+	"zai":         {Effort: "thinking", Reasoning: "reasoning_content"},
+	"alibaba":     {Effort: "enable_thinking", Reasoning: "reasoning_content"},
 	"nvidia":      {},
 	"github":      {},
 	"mistral":     {ShortIDs: true},
 	"ollama":      {Effort: "flat"},
 	"lmstudio":    {},
-	"llamacpp":    {Reasoning: "reasoning_content"},
-	"vllm":        {},
+	"llamacpp":    {Effort: "template", Reasoning: "reasoning_content"},
+	"vllm":        {Effort: "template"},
 }
 
 // ProfileOf is the profile of a provider, or the careful one.
@@ -64,4 +73,38 @@ func ProfileOf(provider string) Profile {
 		p.MaxField = "max_tokens"
 	}
 	return p
+}
+
+// Profiles are the profiles of the providers that are known, by name.
+func Profiles() map[string]Profile {
+	out := maps.Clone(profiles)
+	for name := range out {
+		out[name] = ProfileOf(name)
+	}
+	return out
+}
+
+// hosts of the providers: a base URL on the host, or below it, is theirs.
+var hosts = map[string]string{
+	"api.openai.com": "openai", "openai.azure.com": "azure", "cognitiveservices.azure.com": "azure", "services.ai.azure.com": "azure",
+	"api.groq.com": "groq", "api.deepseek.com": "deepseek", "api.x.ai": "xai", "openrouter.ai": "openrouter",
+	"ai-gateway.vercel.sh": "vercel", "api.together.xyz": "together", "api.together.ai": "together", "api.fireworks.ai": "fireworks",
+	"api.cerebras.ai": "cerebras", "router.huggingface.co": "huggingface", "api.perplexity.ai": "perplexity",
+	"api.moonshot.ai": "moonshot", "api.moonshot.cn": "moonshot", "api.z.ai": "zai", "open.bigmodel.cn": "zai",
+	"aliyuncs.com": "alibaba", "api.nvidia.com": "nvidia", "models.github.ai": "github", "api.mistral.ai": "mistral", "ollama.com": "ollama",
+}
+
+// ProviderOf names the provider whose base URL it is. Of one that is not known
+// it is the host, and the careful profile goes with it.
+func ProviderOf(baseURL string) string {
+	u, err := url.Parse(baseURL)
+	if err != nil || u.Host == "" {
+		return "openai-compatible"
+	}
+	for h := strings.ToLower(u.Hostname()); h != ""; _, h, _ = strings.Cut(h, ".") {
+		if p, ok := hosts[h]; ok {
+			return p
+		}
+	}
+	return strings.ToLower(u.Host)
 }

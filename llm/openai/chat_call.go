@@ -1,0 +1,145 @@
+package openai
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/internal/wire"
+)
+
+// call is a tool call on its way.
+type call struct {
+	place    int // in decoder.calls
+	index    int
+	id, name string
+	args     strings.Builder
+	custom   bool
+	extra    json.RawMessage
+}
+
+// call adds a piece of a tool call. Servers number, name and identify the
+// pieces in every way that there is: a piece belongs to the call of its index,
+// unless it brings another id, or a name after arguments have come.
+func (d *decoder) call(x callDelta) {
+	name, args, custom := "", "", false
+	if x.Function != nil {
+		name, args = x.Function.Name, argText(x.Function.Arguments)
+	}
+	if x.Custom != nil && (x.Function == nil || x.Type == "custom") {
+		name, args, custom = x.Custom.Name, x.Custom.Input, true
+	}
+	c := d.find(x.Index, x.ID, name, args)
+	if c == nil {
+		if name == "" && x.ID == "" && strings.TrimSpace(args) == "" {
+			return // a ghost
+		}
+		c = &call{place: len(d.calls), index: len(d.calls)}
+		if x.Index != nil {
+			c.index = *x.Index
+		}
+		d.calls = append(d.calls, c)
+	}
+	if c.id == "" {
+		c.id = x.ID
+	}
+	if c.name == "" {
+		c.name = name
+	}
+	c.custom = c.custom || custom
+	c.args.WriteString(args)
+	if set(x.Extra) {
+		c.extra = bytes.Clone(x.Extra)
+	}
+	d.out = append(d.out, llm.CallDelta{Index: c.place, ID: c.id, Name: c.name, Input: args})
+}
+
+func (d *decoder) find(index *int, id, name, args string) *call {
+	starts := name != "" && strings.HasPrefix(strings.TrimSpace(args), "{")
+	if id != "" {
+		for i := len(d.calls) - 1; i >= 0; i-- {
+			c := d.calls[i]
+			if c.id == id && (index == nil || c.index == *index) {
+				if starts && c.whole() {
+					return nil // an id that is used again
+				}
+				return c
+			}
+		}
+	}
+	for i := len(d.calls) - 1; i >= 0; i-- {
+		c := d.calls[i]
+		if index != nil && c.index != *index {
+			continue
+		}
+		switch {
+		case id != "" && c.id != "":
+			return nil // it is another id, whatever the index says
+		case name != "" && c.name != "" && (index == nil || c.name != name && c.args.Len() > 0 || c.whole()):
+			return nil // a name starts a new call
+		}
+		return c
+	}
+	return nil
+}
+
+// whole reports whether the arguments are an object already.
+func (c *call) whole() bool {
+	s := strings.TrimSpace(c.args.String())
+	return strings.HasSuffix(s, "}") && json.Valid([]byte(s))
+}
+
+// argText is the arguments as text: most servers send a string, some an object.
+func argText(raw json.RawMessage) string {
+	if !set(raw) {
+		return ""
+	}
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// finished are the calls of the answer, each with an id of its own.
+func (d *decoder) finished() []llm.ToolCall {
+	var out []llm.ToolCall
+	ids := map[string]bool{}
+	for i, c := range d.calls {
+		if c.name == "" && strings.TrimSpace(c.args.String()) == "" {
+			continue // a ghost: stored, it would make every later request invalid
+		}
+		tc := llm.ToolCall{ID: c.id, Name: c.name, Custom: c.custom, Raw: c.extra}
+		if tc.ID == "" || ids[tc.ID] {
+			base := tc.ID
+			if base == "" {
+				base = "call_" + d.unique()
+			}
+			for n := i; ; n++ {
+				if tc.ID = fmt.Sprintf("%s_%d", base, n); !ids[tc.ID] {
+					break
+				}
+			}
+		}
+		ids[tc.ID] = true
+		if c.custom {
+			tc.Input, _ = json.Marshal(c.args.String()) // a string marshals
+		} else {
+			tc.Input, tc.Malformed = wire.Input(c.args.String())
+		}
+		out = append(out, tc)
+	}
+	return out
+}
+
+// unique is for the ids of calls that came with none: it differs from answer
+// to answer, as history may hold many.
+func (d *decoder) unique() string {
+	if d.made == "" {
+		d.made = strings.ToLower(rand.Text()[:12])
+	}
+	return d.made
+}
