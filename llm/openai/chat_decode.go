@@ -156,13 +156,9 @@ func (d *decoder) chunk(data []byte, whole bool) error {
 		if isError(c.XGroq.Error) && len(c.Choices) == 0 {
 			return d.s.Failure(data)
 		}
-		if c.XGroq.Usage != nil {
-			d.usage = c.XGroq.Usage
-		}
+		d.counted(c.XGroq.Usage)
 	}
-	if c.Usage != nil {
-		d.usage = c.Usage
-	}
+	d.counted(c.Usage)
 	if d.id == "" {
 		d.id = c.ID
 	}
@@ -199,6 +195,14 @@ func (d *decoder) chunk(data []byte, whole bool) error {
 		}
 	}
 	return nil
+}
+
+// counted takes a report of usage: reports are running totals, so that the last
+// one counts. One with nothing in it is none.
+func (d *decoder) counted(u *usage) {
+	if _, reported := u.both(); reported != nil {
+		d.usage = u
+	}
 }
 
 // failed is the error for an error object in a chunk.

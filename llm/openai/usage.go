@@ -1,47 +1,68 @@
 package openai
 
-import "github.com/cantle-dev/cantle/llm"
+import (
+	"math"
+	"strconv"
+
+	"github.com/cantle-dev/cantle/llm"
+)
 
 // usage is what servers report of tokens, under one name or another.
 type usage struct {
-	Prompt     int64  `json:"prompt_tokens"`
-	Completion int64  `json:"completion_tokens"`
-	Total      int64  `json:"total_tokens"`
-	Hit        int64  `json:"prompt_cache_hit_tokens"`
-	Cached     int64  `json:"cached_tokens"`
-	CacheRead  int64  `json:"cache_read_input_tokens"`
-	CacheWrite *int64 `json:"cache_creation_input_tokens"`
-	Reasoning  int64  `json:"reasoning_tokens"`
-	In         *struct {
-		Cached     int64 `json:"cached_tokens"`
-		CacheWrite int64 `json:"cache_write_tokens"`
+	Prompt     *count `json:"prompt_tokens"`
+	Completion *count `json:"completion_tokens"`
+	Total      count  `json:"total_tokens"`
+	Hit        count  `json:"prompt_cache_hit_tokens"`
+	Cached     count  `json:"cached_tokens"`
+	NumCached  count  `json:"num_cached_tokens"`
+	Reasoning  count  `json:"reasoning_tokens"`
+	In         struct {
+		Cached     count `json:"cached_tokens"`
+		CacheWrite count `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
-	Out *struct {
-		Reasoning int64 `json:"reasoning_tokens"`
+	Out struct {
+		Reasoning count `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
 }
 
-// both returns the usage with the cached tokens netted out, and as reported.
+// count is a number of tokens. Some servers write 12.0; what is no number, or
+// a negative one, is 0.
+type count int64
+
+// UnmarshalJSON never fails: a counter that cannot be read costs no answer.
+func (c *count) UnmarshalJSON(b []byte) error {
+	f, err := strconv.ParseFloat(string(b), 64)
+	if err != nil || !(f > 0) || f >= math.MaxInt32*1024 {
+		f = 0
+	}
+	*c = count(f)
+	return nil
+}
+
+// both returns the usage with the cached tokens netted out, and as reported;
+// nil when the server reported none.
 func (u *usage) both() (normal, reported *llm.Usage) {
-	if u == nil {
+	if u == nil || u.Prompt == nil && u.Completion == nil {
 		return nil, nil
 	}
-	r := llm.Usage{Input: max(u.Prompt, 0), Output: max(u.Completion, 0), CacheRead: u.Hit, Reasoning: u.Reasoning}
-	if u.In != nil {
-		r.CacheRead = max(u.In.Cached, r.CacheRead)
-		r.CacheWrite = u.In.CacheWrite
-	} else {
-		r.CacheRead = max(r.CacheRead, u.Cached)
+	r := llm.Usage{
+		CacheRead:  int64(max(u.In.Cached, u.Hit, u.Cached, u.NumCached)),
+		CacheWrite: int64(u.In.CacheWrite),
+		Reasoning:  int64(max(u.Out.Reasoning, u.Reasoning)),
 	}
-	if u.Out != nil {
-		r.Reasoning = u.Out.Reasoning
+	if u.Prompt != nil {
+		r.Input = int64(*u.Prompt)
+	}
+	if u.Completion != nil {
+		r.Output = int64(*u.Completion)
 	}
 	n := r
-	n.CacheRead = min(max(n.CacheRead, 0), n.Input)
-	n.CacheWrite = min(max(n.CacheWrite, 0), n.Input-n.CacheRead)
+	// Azure's Grok says that more was cached than there was.
+	n.CacheRead = min(n.CacheRead, n.Input)
+	n.CacheWrite = min(n.CacheWrite, n.Input-n.CacheRead)
 	n.Input -= n.CacheRead + n.CacheWrite
 	// xAI counts reasoning apart from the completion; the total shows it.
-	if n.Reasoning > 0 && u.Total == u.Prompt+u.Completion+n.Reasoning {
+	if n.Reasoning > 0 && int64(u.Total) == r.Input+r.Output+n.Reasoning {
 		n.Output += n.Reasoning
 	}
 	n.Reasoning = min(n.Reasoning, n.Output)
