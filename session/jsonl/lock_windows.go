@@ -1,0 +1,29 @@
+package jsonl
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"unsafe"
+)
+
+var lockFileEx = syscall.NewLazyDLL("kernel32.dll").NewProc("LockFileEx")
+
+// flock takes the lock of f, or reports that another has it. The system frees
+// it when the process ends.
+func flock(f *os.File) (held bool, err error) {
+	const exclusive, failNow = 2, 1
+	const violation = syscall.Errno(33) // ERROR_LOCK_VIOLATION
+	var o syscall.Overlapped
+	o.OffsetHigh = 1 // beyond the text, which others may read
+	r, _, e := lockFileEx.Call(f.Fd(), exclusive|failNow, 0, 1, 0, uintptr(unsafe.Pointer(&o)))
+	if r != 0 {
+		return false, nil
+	}
+	if errors.Is(e, violation) || errors.Is(e, syscall.ERROR_IO_PENDING) {
+		return true, nil
+	}
+	return false, e
+}
+
+const noFollow = 0
