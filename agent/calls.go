@@ -36,15 +36,20 @@ func (o *one) settle(res *tool.Result, out Outcome) { o.res, o.outcome = res, ou
 // those that may run; and records a result for each.
 func (r *runner) runCalls(resp *llm.Response, calls []llm.ToolCall) error {
 	ones := r.prepare(calls)
-	if resp.Stop == llm.StopMaxTokens {
-		last := ones[len(ones)-1]
-		last.settle(tool.Error(cutText), OutcomeInvalid)
+	switch resp.Stop {
+	case llm.StopMaxTokens: // the last call may be whole by its looks only
+		ones[len(ones)-1].settle(tool.Error(cutText), OutcomeInvalid)
+	case llm.StopContentFilter, llm.StopRefusal, llm.StopError:
+		for _, o := range ones {
+			o.settle(tool.Error(brokenText), OutcomeInvalid)
+		}
 	}
 	return r.carryOut(ones)
 }
 
 const (
 	cutText     = "Not run: your message was cut at the output limit, so this call may be incomplete. Make it again in smaller pieces."
+	brokenText  = "Not run: your message was broken off, so this call may be incomplete."
 	skippedText = "Skipped: the user sent a message before this call began. Read it first."
 	stoppedText = "Not run: an earlier call of this turn ended the task."
 	cancelText  = "Interrupted: the run was cancelled."
