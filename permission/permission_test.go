@@ -1,0 +1,75 @@
+package permission_test
+
+import (
+	"testing"
+
+	"github.com/cantle-dev/cantle/permission"
+	"github.com/cantle-dev/cantle/tool"
+)
+
+func TestDecide(t *testing.T) {
+	read := tool.Spec{Name: "Read", ReadOnly: true, Aliases: []string{"read_file"}}
+	write := tool.Spec{Name: "Write"}
+	bash := tool.Spec{Name: "Bash"}
+	mcp := tool.Spec{Name: "mcp__github__push"}
+	r := func(p string) []tool.Access { return []tool.Access{{Op: tool.Read, Target: p}} }
+	w := func(p string) []tool.Access { return []tool.Access{{Op: tool.Write, Target: p}} }
+	x := []tool.Access{{Op: tool.Exec, Target: "ls"}}
+	for _, c := range []struct {
+		mode  permission.Mode
+		rules permission.Rules
+		yes   bool
+		spec  tool.Spec
+		acc   []tool.Access
+		want  permission.Effect
+	}{
+		{"default", permission.Rules{}, false, read, r("/w/a.go"), "allow"},
+		{"default", permission.Rules{}, false, read, r("/w-evil/a"), "ask"},
+		{"default", permission.Rules{}, false, read, r("/w/../etc/passwd"), "ask"},
+		{"default", permission.Rules{}, false, write, w("/w/a.go"), "ask"},
+		{"default", permission.Rules{}, false, bash, x, "ask"},
+		{"default", permission.Rules{}, false, mcp, nil, "ask"},
+		{"default", permission.Rules{}, false, read, []tool.Access{}, "allow"},
+		{"acceptEdits", permission.Rules{}, false, write, w("/w/a.go"), "allow"},
+		{"acceptEdits", permission.Rules{}, false, write, w("/etc/a"), "ask"},
+		{"acceptEdits", permission.Rules{}, false, write, w("/w/.git/hooks/x"), "ask"},
+		{"acceptEdits", permission.Rules{}, false, write, w("/w/.GIT/hooks/x"), "ask"},
+		{"acceptEdits", permission.Rules{}, false, bash, x, "ask"},
+		{"plan", permission.Rules{Allow: []string{"Write", "Bash"}}, true, write, w("/w/a.go"), "deny"},
+		{"plan", permission.Rules{Allow: []string{"Bash"}}, false, bash, x, "deny"},
+		{"plan", permission.Rules{}, false, read, r("/w/a.go"), "allow"},
+		{"dontAsk", permission.Rules{}, false, bash, x, "deny"},
+		{"dontAsk", permission.Rules{Allow: []string{"Bash"}}, false, bash, x, "allow"},
+		{"bypassPermissions", permission.Rules{}, false, bash, x, "allow"},
+		{"bypassPermissions", permission.Rules{Deny: []string{"Bash"}}, true, bash, x, "deny"},
+		{"bypassPermissions", permission.Rules{Ask: []string{"Bash"}}, true, bash, x, "ask"},
+		{"bypassPermissions", permission.Rules{}, true, read, r("/w/.env"), "ask"},
+		{"bypassPermissions", permission.Rules{}, true, read, r("/home/u/.ssh/id_rsa"), "ask"},
+		{"bypassPermissions", permission.Rules{}, true, read, r("/w/.env.example"), "allow"},
+		{"default", permission.Rules{Allow: []string{"Read"}}, true, read, r("/w/.env.local"), "ask"},
+		{"default", permission.Rules{}, true, write, w("/w/a.go"), "allow"},
+		{"default", permission.Rules{Deny: []string{"mcp__github__*"}}, true, mcp, nil, "deny"},
+		{"default", permission.Rules{Deny: []string{"read_file"}}, false, read, r("/w/a.go"), "deny"},
+		{"default", permission.Rules{Allow: []string{"Bash"}, Deny: []string{"Bash"}}, true, bash, x, "deny"},
+		{"auto", permission.Rules{}, false, bash, x, "allow"},
+	} {
+		g, err := permission.New(permission.Options{Mode: c.mode, Rules: c.rules, Yes: c.yes, Roots: []string{"/w"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := g.Decide(c.spec, c.acc); v.Effect != c.want || v.Reason == "" {
+			t.Errorf("%s %+v yes=%v %s %v: %+v, want %s", c.mode, c.rules, c.yes, c.spec.Name, c.acc, v, c.want)
+		}
+	}
+}
+
+func TestRulesThatAreNotUnderstoodAreErrors(t *testing.T) {
+	for _, r := range []string{"Bash(git:*)", "", " ", "Read /etc", "[a-"} {
+		if _, err := permission.New(permission.Options{Rules: permission.Rules{Deny: []string{r}}}); err == nil {
+			t.Errorf("the rule %q was taken", r)
+		}
+	}
+	if _, err := permission.New(permission.Options{Mode: "nope"}); err == nil {
+		t.Error("an unknown mode was taken")
+	}
+}

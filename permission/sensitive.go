@@ -1,0 +1,47 @@
+package permission
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/cantle-dev/cantle/tool"
+)
+
+// Names that hold credentials, or that run code when they are there. They are
+// compared without regard to case on every system, since some file systems do
+// so.
+var (
+	secretFiles = []string{".npmrc", ".pypirc", ".netrc", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".git-credentials", ".pgpass", "credentials.json"}
+	secretDirs  = []string{".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure"}
+	writeFiles  = []string{".bashrc", ".bash_profile", ".profile", ".zshrc", ".zprofile", ".zshenv", ".gitconfig", ".envrc"}
+	writeDirs   = []string{".git", ".config", ".cantle"}
+)
+
+// sensitive says why an access is asked about in every mode, or "".
+func (g *Gate) sensitive(a tool.Access) string {
+	if a.Op != tool.Read && a.Op != tool.Write {
+		return ""
+	}
+	parts := strings.Split(filepath.ToSlash(a.Target), "/")
+	for i, p := range parts {
+		name := strings.TrimRight(strings.ToLower(p), ". ")
+		last := i == len(parts)-1
+		secret := last && (oneOf(name, secretFiles) || name == ".env" || strings.HasPrefix(name, ".env.")) || oneOf(name, secretDirs)
+		if secret && name != ".env.example" {
+			return "it would " + string(a.Op) + " " + a.Target + ", which may hold credentials"
+		}
+		if a.Op == tool.Write && (last && oneOf(name, writeFiles) || oneOf(name, writeDirs)) {
+			return "it would write " + a.Target + ", which can make other programs run code"
+		}
+	}
+	return ""
+}
+
+func oneOf(s string, list []string) bool {
+	for _, l := range list {
+		if s == l {
+			return true
+		}
+	}
+	return false
+}
