@@ -96,6 +96,8 @@ var cases = []struct{ patterns, paths string }{
 	{" a", "a"},
 	{"/", "a a/ a/b"},
 	{"//a", "a b/a"},
+	{`/**\/**b`, "b a/b a/x/b ab b/a"},
+	{`a/**\/b`, "a/b a/x/b a/x/y/b"},
 	{"a//", "a a/ a/b"},
 	{"a//b", "a/b"},
 	{"./a", "a"},

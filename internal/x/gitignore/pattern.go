@@ -132,6 +132,9 @@ func tokenize(s string) ([]segment, string) {
 			}
 			if s[i] == '/' {
 				end()
+				if segs[len(segs)-1].any { // a quoted slash is never left out with the "**"
+					segs = append(segs, segment{tokens: []token{{op: star}}})
+				}
 				continue
 			}
 			put(token{op: literal, b: s[i]})

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package walk
+
+const openFlags, dirFlags = 0, 0
