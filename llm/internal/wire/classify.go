@@ -1,325 +1,247 @@
 package wire
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
 	"regexp"
-	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cantle-dev/cantle/llm"
 )
 
-// Classify makes an error of a failed answer or, with status 200, of an error
-// object in a stream. It is the one place that matches on providers' words.
-// The caller fills in Provider and Model.
-func Classify(status int, h http.Header, body []byte) *llm.Error {
-	e := &llm.Error{Status: status, RequestID: requestID(h)}
-	f := parse(body)
-	e.Message, e.Type, e.Code, e.Param = f.message, f.typ, f.code, f.param
-	if e.Message == "" {
-		if e.Message = text(body); e.Message == "" && status != http.StatusOK {
-			e.Message = http.StatusText(status)
+// Classify makes an [llm.Error] of a provider's failure: of an answer that is
+// not 2xx, or of an error object that came in a 2xx answer (status 200, body
+// the object or the document around it). The body may be JSON of any
+// provider's shape, plain text, HTML, or nothing. It is the one place of the
+// module that looks at the text of an error.
+//
+// Provider, Model and Partial are the caller's to set.
+func Classify(status int, header http.Header, body []byte) *llm.Error {
+	d := parseEnvelope(body)
+	if t, _, _ := strings.Cut(header.Get("X-Amzn-Errortype"), ":"); t != "" {
+		d.addCode(t)
+		if d.typ == "" {
+			d.typ = t
 		}
 	}
-	effective := status
-	if n, err := strconv.Atoi(f.code); err == nil && n >= 400 && n < 600 && status == http.StatusOK {
-		effective = n
+	d.status = status
+	if status < 300 {
+		d.status = 0
 	}
-	if f.status >= 400 && f.status < 600 && status == http.StatusOK {
-		effective = f.status
+	if d.embedded >= 300 && d.embedded < 600 && d.status == 0 {
+		d.status = d.embedded
+	}
+	e := &llm.Error{
+		Kind: d.kind(), Status: status,
+		Code: d.code, Type: d.typ, Param: d.param, Message: d.show(status),
+		RequestID: requestID(header),
 	}
 	if e.RequestID == "" {
-		e.RequestID = f.requestID
+		e.RequestID = d.requestID
 	}
-	e.Kind = kindOf(effective, f, e.Message)
-	if e.Kind == llm.KindStream && effective >= 400 && effective < 500 {
-		e.NoRetry = true
-	}
-	switch strings.ToLower(h.Get("X-Should-Retry")) {
-	case "false":
-		if status >= 400 {
-			e.NoRetry = true
-		}
-	}
-	if e.Retryable() {
-		e.RetryAfter = retryAfter(h, f, e.Message)
+	e.NoRetry = strings.EqualFold(header.Get("X-Should-Retry"), "false")
+	if e.Kind.Retryable() {
+		e.RetryAfter = retryAfter(header, &d, time.Now())
 	}
 	return e
 }
 
-// fields are what the many shapes of error bodies have in common.
-type fields struct {
-	message, typ, code, param, requestID string
-	status                               int
-	raw                                  string        // the upstream's own error
-	delay                                time.Duration // in the body
-	headers                              http.Header   // in the body
-	inner                                string
-}
-
-func parse(body []byte) fields {
-	var f fields
-	body = bytes.TrimSpace(body)
-	if len(body) > 0 && body[0] == '[' { // streamed arrays of one error
-		var many []json.RawMessage
-		if json.Unmarshal(body, &many) == nil && len(many) > 0 {
-			body = many[0]
-		}
-	}
-	var top map[string]json.RawMessage
-	if json.Unmarshal(body, &top) != nil {
-		return f
-	}
-	f.requestID = str(top["request_id"])
-	f.take(top)
-	var inner map[string]json.RawMessage
-	switch {
-	case json.Unmarshal(top["error"], &inner) == nil && inner != nil:
-		f.message, f.typ, f.code, f.param = "", "", "", ""
-		f.take(inner)
-	case str(top["error"]) != "": // the error is a string
-		f.message = str(top["error"])
-	case len(top["detail"]) > 0 && f.message == "":
-		if f.message = str(top["detail"]); f.message == "" {
-			f.message = string(top["detail"])
-		}
-	}
-	return f
-}
-
-func (f *fields) take(m map[string]json.RawMessage) {
-	f.message = first(str(m["message"]), str(m["Message"]), str(m["msg"]))
-	f.typ, f.param = first(str(m["type"]), str(m["error_type"])), str(m["param"])
-	f.code = str(m["code"])
-	if f.code == "" && len(m["code"]) > 0 && string(m["code"]) != "null" {
-		f.code = string(m["code"])
-	}
-	for _, k := range []string{"status_code", "status"} {
-		if n, err := strconv.Atoi(string(m[k])); err == nil {
-			f.status = n
-		} else if s := str(m[k]); s != "" && f.typ == "" {
-			f.typ = s
-		}
-	}
-	var ie struct {
-		Code string `json:"code"`
-	}
-	if json.Unmarshal(first2(m["innererror"], m["inner_error"]), &ie) == nil {
-		f.inner = ie.Code
-	}
-	var meta struct {
-		Raw     json.RawMessage   `json:"raw"`
-		Headers map[string]string `json:"headers"`
-	}
-	if json.Unmarshal(m["metadata"], &meta) == nil {
-		if f.raw = str(meta.Raw); f.raw == "" {
-			f.raw = string(meta.Raw)
-		}
-		f.headers = http.Header{}
-		for k, v := range meta.Headers {
-			f.headers.Set(k, v)
-		}
-	}
-	var details []struct {
-		RetryDelay string `json:"retryDelay"`
-		Reason     string `json:"reason"`
-		Violations []struct {
-			QuotaID string `json:"quotaId"`
-		} `json:"violations"`
-	}
-	if json.Unmarshal(m["details"], &details) == nil {
-		for _, d := range details {
-			if t, err := time.ParseDuration(d.RetryDelay); err == nil {
-				f.delay = t
-			}
-			if d.Reason != "" {
-				f.inner = d.Reason
-			}
-			for _, v := range d.Violations {
-				if strings.Contains(v.QuotaID, "PerDay") {
-					f.inner = "quota_per_day"
-				}
-			}
-		}
-	}
-}
-
-func first(ss ...string) string {
-	for _, s := range ss {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
-func first2(a, b json.RawMessage) json.RawMessage {
-	if len(a) > 0 {
-		return a
-	}
-	return b
-}
-
-func str(raw json.RawMessage) string {
-	var s string
-	_ = json.Unmarshal(raw, &s) // not a string: ""
-	return s
-}
-
-// rule is a line of the table: the kind of an error that says these words.
+// A rule gives a kind to errors whose code, or whose text, matches. Codes are
+// what the provider calls code, type, status or reason, in lower case; the
+// text is all that it says in words, in lower case.
 type rule struct {
-	kind llm.Kind
-	re   *regexp.Regexp
+	kind  llm.Kind
+	codes []string              // any of them is enough
+	text  func() *regexp.Regexp // nil: codes only
+	// on lists the statuses that the text counts for; nil is all. 0 stands for
+	// an error in mid-stream that has no status.
+	on []int
+	// off lists the statuses that neither codes nor text count for.
+	off []int
 }
 
-func words(kind llm.Kind, alternatives ...string) rule {
-	return rule{kind, regexp.MustCompile(`(?i)` + strings.Join(alternatives, "|"))}
+// words compiles a pattern when it is first needed: a program that meets no
+// error does not pay for the table.
+func words(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// byWords is asked in order; the first that matches decides.
-var byWords = []rule{
-	words(llm.KindTooLarge, `request too large for`, `request_too_large`, `request exceeds the maximum size`, `payload too large`,
-		`entity too large`, `maximum allowed content length`, `total message size`, `body (is )?too large`, `content length exceeded`),
-	words(llm.KindContextOverflow, `context_length_exceeded`, `context_length_error`, `context_window_exceeded`, `exceed_context_size`,
-		`prompt_too_long`, `input_too_long`, `too_many_prompt_tokens`, `\btoo_many_tokens\b[^_]`, `prompt is too long`, `prompt too long`,
-		`input is too long`, `maximum context length`, `maximum prompt length`, `context (length|window|size|limit)[^.]{0,40}(exceed|reach)`,
-		`exceed[a-z]*( the)?( model'?s?)?( available| maximum)?( input)? context`, `exceeds the (available )?context`, `exceeds the context window`,
-		`input tokens exceeded`, `input token count.{0,40}exceeds`, `total length of all messages is too long`,
-		`reduce the length of the (messages|prompt|input)`, `too many (input )?tokens:? size limit`, `too large for model with`,
-		`tokens? (is |are )?(larger|greater|more) than (the )?(max|context)`, `model_max_prompt_tokens_exceeded`,
-		`number of (input )?tokens.{0,60}(exceed|larger than)`, `longer than the model'?s context`, `input length .{0,60}exceed`),
-	words(llm.KindQuota, `insufficient_quota`, `insufficient balance`, `credit balance`, `billing_`, `plans & billing`, `billing details`, `billing hard limit`, `exceeded your current quota`,
-		`used all available credits`, `spending limit`, `requires more credits`, `out of credits?`, `quota_per_day`, `payment required`,
-		`insufficient (credits?|funds)`, `no credits? (left|remaining)`, `usage limit (has been )?reached`),
-	words(llm.KindContentFilter, `content_filter`, `content management polic`, `responsibleaipolicyviolation`, `content_policy_violation`,
-		`prohibited_content`, `guardrail_intervened`),
-	words(llm.KindRateLimit, `rate.?limit`, `too many requests`, `too_many_requests`, `throttl`, `resource_exhausted`, `too_many_tokens_error`,
-		`too many tokens, please wait`, `ratelimitreached`, `temporarily rate-limited`),
-	words(llm.KindOverloaded, `overloaded`, `server is busy`, `high demand`, `no healthy upstream`, `at capacity`, `service.?unavailable`,
-		`temporarily unavailable`, `engine_overloaded`),
-	words(llm.KindAuth, `api_key_invalid`, `invalid_api_key`, `invalid (x-)?api[ -_]key`, `incorrect api key`, `authentication_error`,
-		`authentication fails`, `unauthenticated`, `unauthorized`, `expiredtoken`, `signature expired`, `no auth credentials`, `token (has )?expired`,
-		`missing authentication`),
-	words(llm.KindNotFound, `model_not_found`, `not_found_error`, `deploymentnotfound`, `model .{0,80}(does not exist|not found|not exist)`,
-		`unknown model`, `model_decommissioned`, `no endpoints found`, `model identifier is invalid`, `no such model`),
-	words(llm.KindPermission, `permission_error`, `permission_denied`, `does not have permission`, `accessdenied`, `not authorized to`),
+var request = []int{0, 400, 413, 422, 500}
+
+// rules are in order: the first that matches decides, and where none does the
+// status does. What is most particular comes first: a provider that calls
+// everything an invalid request says in words what is wrong.
+var rules = []rule{
+	{
+		kind:  llm.KindQuota,
+		codes: []string{"insufficient_quota", "insufficient_balance", "billing_not_active", "billing_error", "billing_hard_limit_reached", "insufficient_credits", "payment_required", "credits_exhausted", "perday"},
+		text:  words(`credit balance is too low|insufficient (balance|credits?|funds|quota)|(used|spent) all (of )?(your |the )?(available )?credits|(monthly|spending|spend|billing) (spending |hard )?limit|requires more credits|out of credits|no (remaining )?credits|never purchased credits|run out of credits|add (more )?(credits|funds)|payment required|account is (in arrears|suspended)|billing (is )?not active|reached your specified api usage limits|check your plan and billing.*limit: 0\b`),
+		on:    []int{0, 400, 402, 403, 429},
+	},
+	{
+		// Gemini says this of a limit by the minute, too.
+		kind: llm.KindQuota,
+		text: words(`exceeded your current quota|quota (has been )?exhausted|exceeded your (monthly|weekly|daily) (usage|quota)`),
+		off:  []int{resourceExhausted},
+	},
+	{
+		kind:  llm.KindContentFilter,
+		codes: []string{"content_filter", "content_filter_error", "responsibleaipolicyviolation", "content_policy_violation", "moderation_blocked", "data_inspection_failed", "sensitive_content"},
+		text:  words(`content management policy|blocked by (the )?content filter|flagged as potentially violating|requires moderation .*flagged|input (text|data) may contain inappropriate`),
+	},
+	{
+		// One request over the budget of a minute never succeeds by waiting.
+		kind: llm.KindTooLarge,
+		text: words(`request too large for .*(limit|requested)`),
+	},
+	{
+		kind:  llm.KindContextOverflow,
+		codes: []string{"context_length_exceeded", "exceed_context_size_error", "too_many_prompt_tokens", "context_window_exceeded", "model_context_window_exceeded", "context_overflow", "string_above_max_length"},
+		off:   []int{401, 402, 403, 404},
+	},
+	{
+		kind:  llm.KindContextOverflow,
+		codes: []string{"too_many_tokens"},
+		text: words(`(prompt|input|conversation) (is )?too long|prompt contains too many tokens` +
+			`|(maximum|max|model'?s?) (model )?(context|prompt) (length|window|size)` +
+			`|(exceed\w*|larger than|longer than|greater than|over|beyond) (the |this |its |your )?(model'?s? |available |maximum |max |allowed )*(context|input|prompt) ?(length|window|size|limit|tokens?)` +
+			`|context (length|window|size|limit) (is |was |has been )?(exceed|overflow|reached|too small)` +
+			`|input token count.*exceeds|input tokens exceeded|number of input tokens exceeds|exceeds? the maximum number of (input )?tokens` +
+			`|total length of all messages is too long|reduce the length of (the |your )?(messages|prompt|input)` +
+			`|too many tokens: size limit|too large for model with|tokens? (in .* )?exceeds? (the )?(model|context|maximum)` +
+			`|request \(\d+ tokens\) exceeds|cannot truncate prompt|n_keep.*n_ctx`),
+		on: request,
+	},
+	{
+		kind:  llm.KindTooLarge,
+		codes: []string{"request_too_large", "payload_too_large", "requestentitytoolarge", "request_entity_too_large"},
+		text:  words(`exceeds the maximum size|maximum allowed content length|total message size|(payload|entity|body) (is )?too large|request body .*(too large|exceed)`),
+		on:    request,
+	},
+	{
+		kind: llm.KindPermission,
+		text: words(`insufficient permissions|missing scopes`),
+		on:   []int{401, 403},
+	},
+	{
+		kind:  llm.KindAuth,
+		codes: []string{"invalid_api_key", "authentication_error", "unauthenticated", "unauthorized", "api_key_invalid", "invalid_authentication_error", "unrecognizedclientexception", "expiredtokenexception", "invalidsignatureexception", "missingauthenticationtokenexception", "invalidclienttokenid"},
+		text:  words(`(incorrect|invalid|missing|no|expired|wrong) (x-)?api[ -]?key|api[ -]?key (is )?(not valid|invalid|missing|expired|not found|required)|invalid x-api-key|signature expired|security token .*(invalid|expired)|(bearer|access|auth\w*) token .*(invalid|expired|malformed)`),
+		on:    []int{0, 400, 401, 403},
+	},
+	{
+		kind:  llm.KindNotFound,
+		codes: []string{"model_not_found", "not_found_error", "not_found", "deploymentnotfound", "model_decommissioned", "model_not_available", "invalid_model", "resourcenotfoundexception", "model_not_supported", "unknown_model"},
+		text:  words(`\bmodels?\b.{0,200}?(not found|does not exist|doesn't exist|no longer available|has been (removed|deprecated|decommissioned|retired)|is not a valid model|was removed)|^invalid model|(unknown|no such) model|not a valid model id|model identifier is invalid`),
+		on:    []int{0, 400, 404, 410, 422, 500},
+	},
+	{
+		kind:  llm.KindOverloaded,
+		codes: []string{"overloaded_error", "overloaded", "engine_overloaded", "engine_overloaded_error", "server_overloaded", "server_is_overloaded", "slow_down", "unavailable", "serviceunavailableexception", "service_unavailable", "serviceunavailable", "service_unavailable_error", "modelnotreadyexception", "model_overloaded", "unavailable_error"},
+		// A prompt that the words are quoted from may be in a 400.
+		text: words(`\boverloaded\b|currently experiencing high demand|temporarily unavailable|no available (server|capacity|worker)|loading model|model is (still )?loading`),
+		on:   []int{0, 429, 498, 500, 502, 503, 529},
+	},
+	{
+		kind:  llm.KindRateLimit,
+		codes: []string{"rate_limit_error", "rate_limit_exceeded", "rate_limit", "ratelimitreached", "resource_exhausted", "throttlingexception", "throttling", "toomanyrequestsexception", "too_many_requests", "too_many_tokens_error", "rate_limited", "tokens_per_minute"},
+		text:  words(`rate[- ]?limit|too many requests|throttled`),
+		on:    []int{0, 429},
+		off:   []int{413},
+	},
+	{
+		kind:  llm.KindPermission,
+		codes: []string{"permission_error", "permission_denied", "accessdeniedexception", "access_denied", "forbidden"},
+	},
+	{
+		kind: llm.KindServer,
+		codes: []string{
+			"server_error", "api_error", "internal_error", "internal_server_error", "internal", "internalserverexception", "internalfailure", "internalserviceexception",
+			"modelerrorexception", "modelstreamerrorexception", "modeltimeoutexception", "timeout_error", "deadline_exceeded", "upstream_error", "bad_gateway", "provider_unavailable",
+		},
+		// A gateway's word for its own failure is nothing against a 4xx.
+		off: []int{400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 429, 503, 529},
+	},
+	{
+		kind:  llm.KindInvalidRequest,
+		codes: []string{"invalid_request_error", "invalid_argument", "badrequesterror", "bad_request", "validationexception", "tool_use_failed", "invalid_request", "failed_precondition", "unprocessable_entity", "invalid_prompt", "validation_error"},
+		on:    []int{0},
+	},
 }
 
-func kindOf(status int, f fields, message string) llm.Kind {
-	about := strings.Join([]string{f.code, f.typ, f.inner, message, f.raw}, " \n ")
-	byText := llm.Kind("")
-	for _, r := range byWords {
-		if r.re.MatchString(about) {
-			byText = r.kind
-			break
+// resourceExhausted stands in a rule's off list for Google's status of that
+// name, which is no HTTP status.
+const resourceExhausted = -1
+
+func (d *details) kind() llm.Kind {
+	for i := range rules {
+		if rules[i].matches(d) {
+			return rules[i].kind
 		}
 	}
+	return statusKind(d.status)
+}
+
+func (r *rule) matches(d *details) bool {
+	for _, s := range r.off {
+		if s == d.status || s == resourceExhausted && d.codes["resource_exhausted"] {
+			return false
+		}
+	}
+	// A status of 5xx says that the server failed, whatever type a gateway
+	// puts beside it.
+	if r.kind == llm.KindInvalidRequest && d.status != 0 {
+		return false
+	}
+	for _, c := range r.codes {
+		if d.codes[c] {
+			return true
+		}
+	}
+	if r.text == nil || !r.counts(d.status) {
+		return false
+	}
+	return r.text().MatchString(d.words())
+}
+
+func (r *rule) counts(status int) bool {
+	if r.on == nil {
+		return true
+	}
+	for _, s := range r.on {
+		if s == status {
+			return true
+		}
+	}
+	return false
+}
+
+// statusKind is the kind of an error that says nothing more than its status;
+// status 0 is an error in mid-stream.
+func statusKind(status int) llm.Kind {
 	switch status {
-	case http.StatusUnauthorized:
+	case 0:
+		return llm.KindStream
+	case 401, 407:
 		return llm.KindAuth
-	case http.StatusPaymentRequired:
+	case 402:
 		return llm.KindQuota
-	case http.StatusForbidden:
-		return oneOf(byText, llm.KindPermission, llm.KindAuth, llm.KindQuota, llm.KindContentFilter)
-	case http.StatusNotFound:
+	case 403, 451:
+		return llm.KindPermission
+	case 404, 410:
 		return llm.KindNotFound
-	case http.StatusRequestEntityTooLarge:
-		return oneOf(byText, llm.KindTooLarge, llm.KindContextOverflow)
-	case http.StatusTooManyRequests:
-		return oneOf(byText, llm.KindRateLimit, llm.KindQuota, llm.KindTooLarge, llm.KindContextOverflow)
-	case http.StatusServiceUnavailable, 529:
-		return oneOf(byText, llm.KindOverloaded)
-	case http.StatusRequestTimeout, http.StatusConflict, 425:
+	case 413:
+		return llm.KindTooLarge
+	case 429:
+		return llm.KindRateLimit
+	case 408, 409, 425, 499:
+		return llm.KindServer
+	case 498, 503, 529:
+		return llm.KindOverloaded
+	}
+	if status >= 500 {
 		return llm.KindServer
 	}
-	switch {
-	case status >= 500:
-		return oneOf(byText, llm.KindServer, llm.KindOverloaded, llm.KindContextOverflow)
-	case status >= 400:
-		// A 400 is about the request, whatever else its words may mention.
-		return oneOf(byText, llm.KindInvalidRequest, llm.KindContextOverflow, llm.KindTooLarge, llm.KindQuota,
-			llm.KindContentFilter, llm.KindAuth, llm.KindNotFound, llm.KindRateLimit, llm.KindPermission)
-	}
-	if byText != "" {
-		return byText
-	}
-	switch strings.ToLower(f.typ) {
-	case "server_error", "api_error", "internal", "internal_error", "internal_server_error":
-		return llm.KindServer
-	case "invalid_request_error":
-		return llm.KindInvalidRequest
-	}
-	if f.code == "server_error" {
-		return llm.KindServer
-	}
-	return llm.KindStream
-}
-
-// oneOf is k if it is among the kinds, or else the first of them.
-func oneOf(k llm.Kind, kinds ...llm.Kind) llm.Kind {
-	for _, o := range kinds {
-		if k == o {
-			return k
-		}
-	}
-	return kinds[0]
-}
-
-var tryAgain = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) ([0-9.]+(?:ms|s|m|h)(?:[0-9.]+(?:ms|s))?)`)
-
-// retryAfter is the longest wait that the answer asks for.
-func retryAfter(h http.Header, f fields, message string) time.Duration {
-	wait := f.delay
-	for _, h := range []http.Header{h, f.headers} {
-		v := h.Get("Retry-After")
-		if s, err := strconv.ParseFloat(v, 64); err == nil {
-			wait = max(wait, time.Duration(s*float64(time.Second)))
-		} else if t, err := http.ParseTime(v); err == nil {
-			now := time.Now()
-			if d, err := http.ParseTime(h.Get("Date")); err == nil {
-				now = d
-			}
-			wait = max(wait, t.Sub(now))
-		}
-		for _, k := range []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"} {
-			if ms, err := strconv.ParseFloat(h.Get(k), 64); err == nil {
-				wait = max(wait, time.Duration(ms*float64(time.Millisecond)))
-			}
-		}
-	}
-	if wait > 0 {
-		return wait
-	}
-	if m := tryAgain.FindStringSubmatch(message); m != nil {
-		if d, err := time.ParseDuration(m[1]); err == nil {
-			return d
-		}
-	}
-	return 0
-}
-
-func requestID(h http.Header) string {
-	return first(h.Get("Request-Id"), h.Get("X-Request-Id"), h.Get("Apim-Request-Id"), h.Get("X-Amzn-Requestid"), h.Get("Cf-Ray"))
-}
-
-var tags = regexp.MustCompile(`(?s)<(script|style).*?</(script|style)>|<[^>]*>`)
-
-// text is the readable part of a body that is not JSON.
-func text(body []byte) string {
-	s := string(body)
-	if strings.HasPrefix(strings.TrimSpace(s), "{") || strings.HasPrefix(strings.TrimSpace(s), "[") {
-		return clip(strings.TrimSpace(s))
-	}
-	return clip(strings.Join(strings.Fields(tags.ReplaceAllString(s, " ")), " "))
-}
-
-func clip(s string) string {
-	const most = 500
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return llm.KindInvalidRequest
 }

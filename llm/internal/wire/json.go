@@ -3,27 +3,53 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
+	"unicode/utf8"
 )
 
-// AppendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD; HTML
-// characters stay as they are.
-func AppendString(b []byte, s string) []byte {
-	plain := true
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x7F {
-			plain = false
-			break
+const hex = "0123456789abcdef"
+
+// AppendString appends s as a JSON string. Bytes that are not UTF-8 become
+// U+FFFD. Nothing is escaped that JSON (RFC 8259) does not ask for.
+func AppendString[T string | []byte](b []byte, s T) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
 		}
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
+			if r != utf8.RuneError || n != 1 {
+				i += n
+				continue
+			}
+			b = append(append(b, s[start:i]...), "\ufffd"...)
+			i++
+			start = i
+			continue
+		}
+		b = append(b, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\r':
+			b = append(b, '\\', 'r')
+		case '\t':
+			b = append(b, '\\', 't')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+		i++
+		start = i
 	}
-	if plain {
-		return append(append(append(b, '"'), s...), '"')
-	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string always encodes
-	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
+	return append(append(b, s[start:]...), '"')
 }
 
 // Body builds a JSON object field by field, in the order of the calls.
@@ -60,64 +86,95 @@ func (o *Body) Bytes() []byte {
 	return append(o.b, '}')
 }
 
-// Merge sets the fields of extra in the object body. Fields that are there are
-// replaced, and new ones go to the end. extra must be an object.
+// Merge sets the fields of extra, a JSON object or nothing, in the object
+// body. A field that is there is replaced in its place, or left out where
+// extra says null. New ones go to the front, in the order of their names, so
+// that a body whose last field grows from request to request still starts with
+// the same bytes. The body must be valid JSON: it is scanned, not checked.
 func Merge(body []byte, extra json.RawMessage) ([]byte, error) {
 	if len(bytes.TrimSpace(extra)) == 0 {
 		return body, nil
 	}
-	add, err := fieldsOf(extra)
-	if err != nil {
+	var set map[string]json.RawMessage
+	if err := json.Unmarshal(extra, &set); err != nil || set == nil {
+		if err == nil {
+			err = errors.New("null is no JSON object")
+		}
 		return nil, fmt.Errorf("the extra fields of the request: %w", err)
 	}
-	have, err := fieldsOf(body)
-	if err != nil {
-		return nil, err
+	have := fieldsOf(body)
+	var fresh []string
+	for name := range set {
+		if !slices.ContainsFunc(have, func(f jsonField) bool { return f.name == name }) {
+			fresh = append(fresh, name)
+		}
 	}
-	set := map[string]json.RawMessage{}
-	for _, f := range add {
-		set[f.name] = f.value
+	slices.Sort(fresh)
+	o := Body{make([]byte, 0, len(body)+len(extra))}
+	for _, name := range fresh {
+		o.notNull(name, set[name])
 	}
-	var o Body
 	for _, f := range have {
 		if v, ok := set[f.name]; ok {
-			f.value = v
-			delete(set, f.name)
-		}
-		o.Raw(f.name, f.value)
-	}
-	for _, f := range add {
-		if v, ok := set[f.name]; ok {
-			o.Raw(f.name, v)
-			delete(set, f.name)
+			o.notNull(f.name, v)
+		} else {
+			o.Raw(f.name, f.value)
 		}
 	}
 	return o.Bytes(), nil
 }
 
-type jsonField struct {
-	name  string
-	value json.RawMessage
+func (o *Body) notNull(name string, v json.RawMessage) {
+	if string(v) != "null" {
+		o.Raw(name, v)
+	}
 }
 
-func fieldsOf(obj []byte) ([]jsonField, error) {
-	dec := json.NewDecoder(bytes.NewReader(obj))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, fmt.Errorf("not a JSON object: %s", clip(string(obj)))
-	}
+type jsonField struct {
+	name  string
+	value []byte
+}
+
+// fieldsOf splits an object that is known to be valid JSON at its top level.
+func fieldsOf(obj []byte) []jsonField {
 	var out []jsonField
-	for dec.More() {
-		k, err := dec.Token()
-		if err != nil {
-			return nil, err
+	depth, start := 0, 0
+	name := ""
+	field := func(end int) {
+		if v := bytes.TrimSpace(obj[start:end]); name != "" || len(v) > 0 {
+			out = append(out, jsonField{name, v})
 		}
-		var v json.RawMessage
-		if err := dec.Decode(&v); err != nil {
-			return nil, err
-		}
-		out = append(out, jsonField{k.(string), v})
+		name, start = "", end+1
 	}
-	return out, nil
+	for i := 0; i < len(obj); i++ {
+		switch obj[i] {
+		case '{', '[':
+			if depth++; depth == 1 {
+				start = i + 1
+			}
+		case '}', ']':
+			if depth--; depth == 0 {
+				field(i)
+				return out
+			}
+		case ',':
+			if depth == 1 {
+				field(i)
+			}
+		case ':':
+			if depth == 1 {
+				_ = json.Unmarshal(obj[start:i], &name) // a valid object's name
+				start = i + 1
+			}
+		case '"':
+			for i++; i < len(obj) && obj[i] != '"'; i++ {
+				if obj[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return out
 }
 
 // Input makes the arguments of a tool call of what a model sent: nothing and
