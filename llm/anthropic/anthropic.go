@@ -5,14 +5,19 @@
 //	resp, err := llm.Generate(ctx, m, &llm.Request{
 //		Messages: []llm.Message{llm.UserText("Why is the sky blue?")},
 //	})
+//	if err != nil {
+//		return err
+//	}
+//	fmt.Println(resp.Message.Text())
 //
 // It reads no environment and knows no model: what is to be assumed about one
-// comes in Options.Info.
+// comes in [Options.Info].
 package anthropic
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -24,16 +29,22 @@ import (
 	"github.com/cantle-dev/cantle/llm/internal/wire"
 )
 
-// Wire is the name of this wire in [llm.Info] and [llm.Origin].
+// Wire is the name of this wire in [llm.Info], [llm.Origin], [llm.Native] and
+// [llm.Request.Extra].
 const Wire = "anthropic"
 
-// Options configure a model.
+// KeyVariable is the environment variable that [FromEnv] asks for.
+const KeyVariable = "ANTHROPIC_API_KEY"
+
+// Options configure a model. The zero value is for the public API.
 type Options struct {
+	// APIKey goes in the x-api-key header; with none, and no Sign, requests
+	// are sent without a key, as servers at home want them.
 	APIKey  string
-	BaseURL string   // default https://api.anthropic.com
+	BaseURL string   // default https://api.anthropic.com; with or without /v1
 	Info    llm.Info // Provider defaults to "anthropic"; Name and Wire are set by New
 	Version string   // the anthropic-version header; default 2023-06-01
-	Beta    []string // anthropic-beta headers
+	Beta    []string // of the anthropic-beta header
 	Header  http.Header
 
 	// NoCache leaves cache marks out. With them, the tools, the system prompt
@@ -42,21 +53,30 @@ type Options struct {
 	NoCache  bool
 	CacheTTL string
 
-	// Adaptive says that the model takes an effort rather than a budget of
-	// thinking tokens.
+	// Adaptive says that the model takes an effort in words and decides by
+	// itself how long to think, where others take a budget of tokens.
 	Adaptive bool
 
-	// Sign authenticates a request in the place of APIKey.
+	// Path replaces /v1/messages. BodyVersion, if set, is sent in the body as
+	// anthropic_version, and the model, which is then in the path, and the
+	// anthropic-version header are left out. Both are for clouds that serve
+	// this wire at addresses of their own.
+	Path        string
+	BodyVersion string
+
+	// Sign authenticates a request just before it is sent.
 	Sign   func(*http.Request) error
-	Client *http.Client  // nil: one shared by all
-	Stall  time.Duration // silence that ends a request: 0 is 90 s, negative never
+	Client *http.Client // nil: one shared by all models
+	// Stall is how long a server may send nothing, pings included, before the
+	// request fails: 0 is 90 seconds, negative is for ever.
+	Stall time.Duration
 }
 
 // Model is a model on this wire. It is safe for concurrent use.
 type Model struct {
 	opts Options
 	info llm.Info
-	url  string
+	base string
 	key  string // of encoded messages
 }
 
@@ -68,13 +88,30 @@ func New(name string, opts Options) *Model {
 	if opts.Version == "" {
 		opts.Version = "2023-06-01"
 	}
+	if opts.Path == "" {
+		opts.Path = "/v1/messages"
+	}
 	info := opts.Info
 	info.Name, info.Wire = name, Wire
 	if info.Provider == "" {
 		info.Provider = "anthropic"
 	}
-	base := strings.TrimSuffix(strings.TrimRight(opts.BaseURL, "/"), "/v1")
-	return &Model{opts: opts, info: info, url: base + "/v1/messages", key: Wire + " " + info.Provider + " " + family(name)}
+	m := &Model{opts: opts, info: info, base: strings.TrimRight(opts.BaseURL, "/")}
+	if strings.HasPrefix(opts.Path, "/v1/") {
+		m.base = strings.TrimRight(strings.TrimSuffix(m.base, "/v1"), "/")
+	}
+	m.key = fmt.Sprintf("%s %s %s images=%t pdf=%t", Wire, info.Provider, family(name), info.Traits.Images, info.Traits.PDF)
+	return m
+}
+
+// FromEnv is New with the key that getenv, such as [os.Getenv], has under
+// [KeyVariable]. That there is none is an error.
+func FromEnv(name string, getenv func(string) string, opts Options) (*Model, error) {
+	opts.APIKey = strings.TrimSpace(getenv(KeyVariable))
+	if opts.APIKey == "" {
+		return nil, fmt.Errorf("anthropic: no API key: set %s", KeyVariable)
+	}
+	return New(name, opts), nil
 }
 
 // Info is [llm.Model].Info.
@@ -93,30 +130,26 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 }
 
 func (m *Model) stream(ctx context.Context, req *llm.Request, yield func(llm.Event, error) bool) {
-	body, err := m.body(req)
+	body, err := m.body(req, false)
 	if err != nil {
-		yield(nil, &llm.Error{Kind: llm.KindInvalidRequest, Provider: m.info.Provider, Model: m.info.Name, Message: err.Error(), Err: err})
+		yield(nil, err)
 		return
 	}
-	s, err := wire.Post(ctx, m.url, body, m.wireOptions())
+	s, err := wire.Post(ctx, m.base+m.opts.Path, body, m.wireOptions())
 	if err != nil {
 		yield(nil, err)
 		return
 	}
 	defer s.Close()
 	d := newDecoder(m.info, s)
-	for {
+	for !d.done {
 		ev, err := s.Next()
-		if err == io.EOF {
+		switch {
+		case err == io.EOF:
 			err = s.Truncated()
-		}
-		if err != nil {
-			yield(nil, d.partial(err))
-			return
-		}
-		if ev.Whole {
-			err = d.whole(ev.Data)
-		} else {
+		case err == nil && ev.Whole:
+			err = d.whole(ev)
+		case err == nil:
 			err = d.event(ev)
 		}
 		for _, out := range d.out {
@@ -129,39 +162,41 @@ func (m *Model) stream(ctx context.Context, req *llm.Request, yield func(llm.Eve
 			yield(nil, d.partial(err))
 			return
 		}
-		if d.done {
-			s.End()
-			yield(llm.Done{Response: d.response()}, nil)
-			return
-		}
 	}
-}
-
-func (m *Model) wireOptions() wire.Options {
-	h := http.Header{}
-	for k, v := range m.opts.Header {
-		h[http.CanonicalHeaderKey(k)] = v
-	}
-	h.Set("Anthropic-Version", m.opts.Version)
-	for _, b := range m.opts.Beta {
-		h.Add("Anthropic-Beta", b)
-	}
-	o := wire.Options{
-		Provider: m.info.Provider, Model: m.info.Name, Client: m.opts.Client,
-		Header: h, Stall: m.opts.Stall, Sign: m.opts.Sign,
-	}
-	if m.opts.APIKey != "" {
-		h.Set("X-Api-Key", m.opts.APIKey)
-		o.Secrets = []string{m.opts.APIKey}
-	}
-	return o
+	s.End()
+	yield(llm.Done{Response: d.response()}, nil)
 }
 
 // partial adds to an error what had come before it.
 func (d *decoder) partial(err error) error {
 	var e *llm.Error
-	if errors.As(err, &e) && d.started {
+	if d.started && errors.As(err, &e) {
 		e.Partial = d.response()
 	}
 	return err
+}
+
+func (m *Model) wireOptions() wire.Options {
+	h := http.Header{}
+	if m.opts.BodyVersion == "" {
+		h.Set("Anthropic-Version", m.opts.Version)
+	}
+	if len(m.opts.Beta) > 0 {
+		h.Set("Anthropic-Beta", strings.Join(m.opts.Beta, ","))
+	}
+	if m.opts.APIKey != "" {
+		h.Set("X-Api-Key", m.opts.APIKey)
+	}
+	for k, v := range m.opts.Header {
+		h[http.CanonicalHeaderKey(k)] = v
+	}
+	return wire.Options{
+		Provider: m.info.Provider, Model: m.info.Name, Client: m.opts.Client, Header: h,
+		Secrets: []string{m.opts.APIKey}, Sign: m.opts.Sign, Stall: m.opts.Stall,
+	}
+}
+
+// invalid is the error for a request that cannot be put into a body.
+func (m *Model) invalid(err error) error {
+	return &llm.Error{Kind: llm.KindInvalidRequest, Provider: m.info.Provider, Model: m.info.Name, Message: err.Error(), Err: err}
 }

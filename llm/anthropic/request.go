@@ -2,18 +2,23 @@ package anthropic
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/internal/wire"
 )
 
-// defaultOutput is max_tokens, which the wire requires, where neither the
-// request nor the model's Info says one.
-const defaultOutput = 8192
+const (
+	// defaultOutput is max_tokens, which the wire requires, where neither the
+	// request nor the model's Info says one; visibleOutput is the most that is
+	// asked for by default besides thinking.
+	defaultOutput = 8192
+	visibleOutput = 32_000
+	// minBudget is the least budget of thinking that the wire takes.
+	minBudget = 1024
+)
 
 // budgets are the thinking tokens of each effort.
 var budgets = map[llm.Effort]int{
@@ -25,67 +30,170 @@ var adaptive = map[llm.Effort]string{
 	llm.EffortMinimal: "low", llm.EffortLow: "low", llm.EffortMedium: "medium", llm.EffortHigh: "high", llm.EffortXHigh: "max",
 }
 
-// body encodes req. With the cache marks taken out, the body of a request that
-// extends another starts with the other's bytes up to the end of its messages.
-func (m *Model) body(req *llm.Request) ([]byte, error) {
+// body encodes req, for an answer or only to count its tokens. The messages
+// come last, so that with the cache marks taken out the body of a request that
+// extends another starts with the other's bytes, up to the end of its
+// messages.
+func (m *Model) body(req *llm.Request, count bool) ([]byte, error) {
 	var o wire.Body
-	o.Value("model", m.info.Name)
-	o.Value("stream", true)
-	maxTokens := req.MaxTokens
-	if maxTokens <= 0 {
-		maxTokens = m.info.Output
+	if m.opts.BodyVersion != "" {
+		o.Value("anthropic_version", m.opts.BodyVersion)
+	} else {
+		o.Value("model", m.info.Name)
 	}
-	if maxTokens <= 0 {
-		maxTokens = defaultOutput
+	think := m.thinking(req)
+	if !count {
+		o.Value("stream", true)
+		o.Value("max_tokens", think.maxTokens)
 	}
-	thinks := m.thinking(&o, req.Effort, &maxTokens)
-	o.Value("max_tokens", maxTokens)
-	if req.Temperature != nil && !m.info.Traits.NoTemperature && !thinks {
-		o.Value("temperature", *req.Temperature)
+	o.Raw("thinking", think.raw)
+	if !count {
+		o.Raw("output_config", m.outputConfig(req, think))
+		if req.Temperature != nil && !m.info.Traits.NoTemperature && !think.on {
+			o.Value("temperature", *req.Temperature)
+		}
+		if len(req.Stop) > 0 {
+			o.Value("stop_sequences", req.Stop)
+		}
 	}
-	if len(req.Stop) > 0 {
-		o.Value("stop_sequences", req.Stop)
+	o.Raw("tool_choice", choice(req))
+	tools, err := m.tools(req.Tools)
+	if err != nil {
+		return nil, m.invalid(err)
 	}
-	o.Raw("tool_choice", choice(req, thinks))
-	o.Raw("tools", m.tools(req.Tools))
+	o.Raw("tools", tools)
 	if req.System != "" {
 		b := append([]byte(`[{"type":"text","text":`), wire.AppendString(nil, req.System)...)
 		o.Raw("system", append(append(b, m.mark()...), "}]"...))
 	}
 	msgs, err := m.messages(req.Messages)
 	if err != nil {
-		return nil, err
+		return nil, m.invalid(err)
 	}
 	o.Raw("messages", msgs)
-	return wire.Merge(o.Bytes(), req.Extra[Wire])
+	if count {
+		return o.Bytes(), nil // extra fields are for an answer
+	}
+	body, err := wire.Merge(o.Bytes(), req.Extra[Wire])
+	if err != nil {
+		return nil, m.invalid(err)
+	}
+	return body, nil
 }
 
-// thinking writes the effort and reports whether the model will think.
-func (m *Model) thinking(o *wire.Body, e llm.Effort, maxTokens *int) bool {
-	switch {
-	case e == "" || !m.info.Traits.Thinking && !m.opts.Adaptive:
-		return false
-	case e == llm.EffortOff:
-		o.Raw("thinking", []byte(`{"type":"disabled"}`))
-		return false
-	case m.opts.Adaptive:
-		o.Raw("thinking", []byte(`{"type":"adaptive"}`))
-		o.Raw("output_config", []byte(`{"effort":"`+adaptive[e]+`"}`))
-		return true
+// thought is what is asked of a model's thinking.
+type thought struct {
+	on        bool
+	raw       []byte // the thinking field
+	effort    string // in words
+	maxTokens int
+}
+
+func (m *Model) thinking(req *llm.Request) thought {
+	limit := m.info.Output
+	if limit <= 0 {
+		limit = 1 << 30
 	}
-	n := budgets[e]
-	if *maxTokens <= n { // the budget is part of max_tokens
-		*maxTokens = n + defaultOutput
-		if limit := m.info.Output; limit > 0 && *maxTokens > limit {
-			*maxTokens = limit
-			n = min(n, max(limit-1024, 1024))
+	t := thought{maxTokens: min(req.MaxTokens, limit)}
+	if req.MaxTokens <= 0 {
+		t.maxTokens = defaultOutput
+		if m.info.Output > 0 {
+			t.maxTokens = min(m.info.Output, visibleOutput)
 		}
 	}
-	o.Raw("thinking", fmt.Appendf(nil, `{"type":"enabled","budget_tokens":%d}`, n))
-	return true
+	effort, known := budgets[req.Effort]
+	switch {
+	case !m.info.Traits.Thinking && !m.opts.Adaptive:
+		return t
+	case req.Effort == llm.EffortOff:
+		t.raw = []byte(`{"type":"disabled"}`)
+		return t
+	case !known:
+		return t
+	case m.opts.Adaptive:
+		t.effort = adaptive[req.Effort]
+		if forced(req) {
+			return t
+		}
+		t.on, t.raw = true, []byte(`{"type":"adaptive"}`)
+		return t
+	case forced(req) || unsignedLoop(req.Messages, m):
+		// Both are refused together with a budget.
+		return t
+	}
+	// The budget is a part of max_tokens and less than the whole.
+	if req.MaxTokens <= 0 {
+		t.maxTokens = min(max(t.maxTokens, defaultOutput)+effort, limit)
+	}
+	if effort >= t.maxTokens {
+		effort = t.maxTokens / 2
+	}
+	if effort < minBudget {
+		return t
+	}
+	t.on, t.raw = true, fmt.Appendf(nil, `{"type":"enabled","budget_tokens":%d}`, effort)
+	return t
 }
 
-func choice(req *llm.Request, thinks bool) []byte {
+func forced(req *llm.Request) bool {
+	return len(req.Tools) > 0 && (req.ToolChoice.Mode == llm.ChoiceAny || req.ToolChoice.Mode == llm.ChoiceTool)
+}
+
+// unsignedLoop reports whether the conversation ends in a turn, calls and
+// their results, that did not begin with thinking that this model takes back,
+// as after a switch of the model or of the effort within the turn. The wire
+// wants such a turn to go on without thinking.
+func unsignedLoop(ms []llm.Message, m *Model) bool {
+	var first llm.Message // of the turn, by the model
+	for i := len(ms) - 1; i >= 0; i-- {
+		if ms[i].Role == llm.RoleAssistant {
+			first = ms[i]
+		} else if !hasResult(ms[i].Parts) {
+			break
+		}
+	}
+	return first.Role != "" && len(first.Parts.Calls()) > 0 && !m.signed(first)
+}
+
+func hasResult(ps llm.Parts) bool {
+	for _, p := range ps {
+		if _, ok := p.(llm.ToolResult); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Model) signed(msg llm.Message) bool {
+	if !m.native(msg.Origin) {
+		return false
+	}
+	for _, p := range msg.Parts {
+		if t, ok := p.(llm.Thinking); ok && (t.Signature != "" || len(t.Raw) > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Model) outputConfig(req *llm.Request, t thought) []byte {
+	var o wire.Body
+	if t.effort != "" {
+		o.Value("effort", t.effort)
+	}
+	if req.Schema != nil && m.info.Traits.Schema {
+		var f wire.Body
+		f.Value("type", "json_schema")
+		f.Raw("schema", req.Schema.JSON)
+		o.Raw("format", f.Bytes())
+	}
+	if b := o.Bytes(); len(b) > 2 {
+		return b
+	}
+	return nil
+}
+
+func choice(req *llm.Request) []byte {
 	if len(req.Tools) == 0 {
 		return nil
 	}
@@ -93,17 +201,14 @@ func choice(req *llm.Request, thinks bool) []byte {
 	case llm.ChoiceNone:
 		return []byte(`{"type":"none"}`)
 	case llm.ChoiceAny:
-		if !thinks { // refused together with thinking
-			return []byte(`{"type":"any"}`)
-		}
+		return []byte(`{"type":"any"}`)
 	case llm.ChoiceTool:
-		if !thinks {
-			return append(wire.AppendString([]byte(`{"type":"tool","name":`), c.Name), '}')
-		}
+		return append(wire.AppendString([]byte(`{"type":"tool","name":`), c.Name), '}')
 	}
 	return nil
 }
 
+// mark is a cache mark, to stand before the closing brace of a block.
 func (m *Model) mark() string {
 	switch {
 	case m.opts.NoCache:
@@ -114,9 +219,9 @@ func (m *Model) mark() string {
 	return `,"cache_control":{"type":"ephemeral"}`
 }
 
-func (m *Model) tools(ts []llm.ToolSpec) []byte {
+func (m *Model) tools(ts []llm.ToolSpec) ([]byte, error) {
 	if len(ts) == 0 {
-		return nil
+		return nil, nil
 	}
 	b := []byte{'['}
 	for i, t := range ts {
@@ -128,8 +233,11 @@ func (m *Model) tools(ts []llm.ToolSpec) []byte {
 			b = wire.AppendString(append(b, `,"description":`...), t.Description)
 		}
 		schema := t.Input
-		if len(schema) == 0 {
+		switch {
+		case len(bytes.TrimSpace(schema)) == 0:
 			schema = json.RawMessage(`{"type":"object"}`)
+		case !json.Valid(schema):
+			return nil, fmt.Errorf("the input schema of the tool %q is not JSON", t.Name)
 		}
 		b = append(append(b, `,"input_schema":`...), schema...)
 		if i == len(ts)-1 {
@@ -137,234 +245,81 @@ func (m *Model) tools(ts []llm.ToolSpec) []byte {
 		}
 		b = append(b, '}')
 	}
-	return append(b, ']')
+	return append(b, ']'), nil
 }
 
-// messages joins the encoded blocks of the messages; neighbours of one role
-// make one message, since the wire wants the roles to alternate.
+// messages joins the encoded blocks of the messages. Neighbours of one role
+// make one message, since the wire wants the roles to alternate, with the
+// results of all of them before their other blocks, since it wants that too.
+// The ends of the last two user messages are marked: the last for the next
+// request, the one before to find again what was marked last time, however
+// many blocks have come since.
 func (m *Model) messages(ms []llm.Message) ([]byte, error) {
-	var b []byte
+	var results, others, all [][]byte
+	var ends [2]int // of user messages, in pieces: the one before the last, and the last
+	size := 0
+	pieces := [][]byte{[]byte("[")}
 	role := llm.Role("")
-	lastBlock := -1 // where the last block of the last user message ends
+	flush := func() {
+		if all = append(append(all[:0], results...), others...); len(all) == 0 {
+			return
+		}
+		head := `{"role":"` + string(role) + `","content":[`
+		if len(pieces) > 1 {
+			head = "," + head
+		} else if role == llm.RoleAssistant {
+			// What was said before is gone; the wire wants the user first.
+			head = `{"role":"user","content":[{"type":"text","text":"(The conversation goes on.)"}]},` + head
+		}
+		pieces = append(pieces, []byte(head))
+		for i, b := range all {
+			if i > 0 {
+				pieces = append(pieces, []byte(","))
+			}
+			pieces = append(pieces, b)
+		}
+		if role == llm.RoleUser {
+			ends = [2]int{ends[1], len(pieces) - 1}
+		}
+		pieces = append(pieces, []byte("]}"))
+		results, others = results[:0], others[:0]
+	}
 	for i, msg := range ms {
-		blocks, err := m.blocks(msg)
+		if msg.Role != llm.RoleUser && msg.Role != llm.RoleAssistant {
+			return nil, fmt.Errorf("message %d has the role %q: must be user or assistant", i+1, msg.Role)
+		}
+		enc, err := m.blocks(msg)
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i+1, err)
 		}
-		if len(blocks) == 0 {
+		r, o, _ := bytes.Cut(enc, separator)
+		if len(r)+len(o) == 0 {
 			continue
 		}
-		if msg.Role == role {
-			b = append(b, ',')
-		} else {
-			if role != "" {
-				b = append(b, "]},"...)
-			}
-			b = append(append(append(b, `{"role":"`...), msg.Role...), `","content":[`...)
+		if msg.Role != role {
+			flush()
 			role = msg.Role
 		}
-		b = append(b, blocks...)
-		if msg.Role == llm.RoleUser {
-			lastBlock = len(b)
+		if len(r) > 0 {
+			results = append(results, r)
 		}
+		if len(o) > 0 {
+			others = append(others, o)
+		}
+		size += len(enc) + 64
 	}
-	if role == "" {
-		return []byte("[]"), nil
+	flush()
+	if len(pieces) == 1 {
+		return nil, errors.New("no message has any content")
 	}
-	if mark := m.mark(); mark != "" && lastBlock > 0 {
-		b = append(b, mark...) // room
-		copy(b[lastBlock-1+len(mark):], b[lastBlock-1:len(b)-len(mark)])
-		copy(b[lastBlock-1:], mark)
-	}
-	out := make([]byte, 0, len(b)+4)
-	return append(append(append(out, '['), b...), "]}]"...), nil
-}
-
-// blocks are the content blocks of a message, joined by commas.
-func (m *Model) blocks(msg llm.Message) ([]byte, error) {
-	return msg.Encoded(m.key, func() ([]byte, error) {
-		native := m.native(msg.Origin)
-		var b []byte
-		add := func(raw []byte) {
-			if len(b) > 0 {
-				b = append(b, ',')
-			}
-			b = append(b, raw...)
-		}
-		// The wire wants the results first.
-		for _, p := range msg.Parts {
-			if r, ok := p.(llm.ToolResult); ok {
-				add(m.result(r))
-			}
-		}
-		for _, p := range msg.Parts {
-			if _, ok := p.(llm.ToolResult); ok {
-				continue
-			}
-			raw, err := m.block(p, native)
-			if err != nil {
-				return nil, err
-			}
-			if raw != nil {
-				add(raw)
-			}
-		}
-		return b, nil
-	})
-}
-
-// native reports whether opaque blocks of a message may go back to this model.
-func (m *Model) native(o *llm.Origin) bool {
-	return o != nil && o.Wire == Wire && (o.Provider == "" || o.Provider == m.info.Provider) &&
-		(o.Model == "" || family(o.Model) == family(m.info.Name))
-}
-
-// family is a model's name without what changes from release to release: a
-// signature is good within it.
-func family(name string) string {
-	for _, f := range []string{"opus", "sonnet", "haiku", "fable"} {
-		if strings.Contains(name, f) {
-			return f
-		}
-	}
-	return name
-}
-
-func (m *Model) block(p llm.Part, native bool) ([]byte, error) {
-	switch p := p.(type) {
-	case llm.Text:
-		if native && len(p.Raw) > 0 {
-			return p.Raw, nil
-		}
-		if strings.TrimSpace(p.Text) == "" {
-			return nil, nil
-		}
-		return append(wire.AppendString([]byte(`{"type":"text","text":`), p.Text), '}'), nil
-	case llm.Thinking:
-		switch {
-		case !native:
-			return nil, nil
-		case len(p.Raw) > 0:
-			return p.Raw, nil
-		case p.Signature == "":
-			return nil, nil // unsigned thinking is refused
-		}
-		b := wire.AppendString([]byte(`{"type":"thinking","thinking":`), p.Text)
-		return append(wire.AppendString(append(b, `,"signature":`...), p.Signature), '}'), nil
-	case llm.Blob:
-		return m.blob(p)
-	case llm.ToolCall:
-		input := p.Input
-		if p.Custom || len(input) == 0 || input[0] != '{' {
-			input = append(append([]byte(`{"input":`), input...), '}')
-			if len(p.Input) == 0 {
-				input = []byte("{}")
-			}
-		}
-		if native && len(p.Raw) > 0 {
-			return p.Raw, nil
-		}
-		b := wire.AppendString([]byte(`{"type":"tool_use","id":`), safeID(p.ID))
-		b = wire.AppendString(append(b, `,"name":`...), safeName(p.Name))
-		return append(append(append(b, `,"input":`...), bytes.TrimSpace(input)...), '}'), nil
-	case llm.Native:
-		if native && p.Wire == Wire {
-			return p.Raw, nil
-		}
-	}
-	return nil, nil // of another wire or a later version
-}
-
-func (m *Model) blob(p llm.Blob) ([]byte, error) {
-	kind := "image"
-	switch {
-	case p.MIME == "application/pdf":
-		kind = "document"
-		if !m.info.Traits.PDF {
-			return note(p, "documents"), nil
-		}
-	case !strings.HasPrefix(p.MIME, "image/"):
-		return note(p, "files of this type"), nil
-	case !m.info.Traits.Images:
-		return note(p, "images"), nil
-	}
-	b := []byte(`{"type":"` + kind + `","source":{`)
-	if p.URL != "" {
-		b = wire.AppendString(append(b, `"type":"url","url":`...), p.URL)
-	} else {
-		b = wire.AppendString(append(b, `"type":"base64","media_type":`...), p.MIME)
-		b = append(b, `,"data":"`...)
-		b = base64.StdEncoding.AppendEncode(b, p.Data)
-		b = append(b, '"')
-	}
-	return append(b, "}}"...), nil
-}
-
-// note stands for a blob that the model cannot take.
-func note(p llm.Blob, what string) []byte {
-	name := p.Name
-	if name == "" {
-		name = p.MIME
-	}
-	return append(wire.AppendString([]byte(`{"type":"text","text":`), "["+name+" was left out: this model takes no "+what+"]"), '}')
-}
-
-func (m *Model) result(r llm.ToolResult) []byte {
-	b := wire.AppendString([]byte(`{"type":"tool_result","tool_use_id":`), safeID(r.CallID))
-	b = append(b, `,"content":[`...)
-	n := 0
-	for _, p := range r.Parts {
-		var raw []byte
-		switch p := p.(type) {
-		case llm.Text, llm.Blob:
-			raw, _ = m.block(p, false) // neither can fail
-		}
-		if raw == nil {
+	mark := m.mark()
+	out := make([]byte, 0, size+2*len(mark)+128)
+	for i, p := range pieces {
+		if mark != "" && i > 0 && (i == ends[0] || i == ends[1]) {
+			out = append(append(append(out, p[:len(p)-1]...), mark...), '}')
 			continue
 		}
-		if n++; n > 1 {
-			b = append(b, ',')
-		}
-		b = append(b, raw...)
+		out = append(out, p...)
 	}
-	if n == 0 {
-		b = append(b, `{"type":"text","text":"(no output)"}`...)
-	}
-	b = append(b, ']')
-	if r.IsError {
-		b = append(b, `,"is_error":true`...)
-	}
-	return append(b, '}')
-}
-
-// safeID maps an id to the alphabet that the wire takes: the same id always to
-// the same, and different ones to different ones.
-func safeID(id string) string {
-	ok := id != "" && len(id) <= 128
-	for i := range len(id) {
-		if !idByte(id[i]) {
-			ok = false
-		}
-	}
-	if ok {
-		return id
-	}
-	return "call_" + strings.TrimRight(base64.RawURLEncoding.EncodeToString([]byte(id)), "=")
-}
-
-func safeName(name string) string {
-	out := []byte(name)
-	for i, c := range out {
-		if !idByte(c) {
-			out[i] = '_'
-		}
-	}
-	if len(out) == 0 {
-		return "unnamed"
-	}
-	return string(out[:min(len(out), 128)])
-}
-
-func idByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+	return append(out, ']'), nil
 }

@@ -1,0 +1,68 @@
+package anthropic
+
+import "github.com/cantle-dev/cantle/llm"
+
+// counters are the usage fields that were sent; nil was not.
+type counters struct {
+	Input         *int64 `json:"input_tokens"`
+	Output        *int64 `json:"output_tokens"`
+	CacheRead     *int64 `json:"cache_read_input_tokens"`
+	CacheWrite    *int64 `json:"cache_creation_input_tokens"`
+	CacheCreation *struct {
+		FiveMinutes int64 `json:"ephemeral_5m_input_tokens"`
+		OneHour     int64 `json:"ephemeral_1h_input_tokens"`
+	} `json:"cache_creation"`
+	OutputDetails *struct {
+		Thinking int64 `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// merge takes over what o has: the counts are totals so far, the last wins,
+// and one that is missing keeps its value.
+func (c *counters) merge(o *counters) {
+	if o == nil {
+		return
+	}
+	for _, f := range []struct {
+		to   **int64
+		from *int64
+	}{{&c.Input, o.Input}, {&c.Output, o.Output}, {&c.CacheRead, o.CacheRead}, {&c.CacheWrite, o.CacheWrite}} {
+		if f.from != nil {
+			*f.to = f.from
+		}
+	}
+	if o.CacheCreation != nil {
+		c.CacheCreation = o.CacheCreation
+	}
+	if o.OutputDetails != nil {
+		c.OutputDetails = o.OutputDetails
+	}
+}
+
+// both returns the usage as [llm.Usage] counts and as the wire does. On this
+// wire the two agree, since its input excludes the cache; only the thinking
+// tokens, a part of the output, have no counter beside it.
+func (c *counters) both() (usage, reported *llm.Usage) {
+	if c.Input == nil && c.Output == nil && c.CacheRead == nil && c.CacheWrite == nil {
+		return nil, nil
+	}
+	v := func(p *int64) int64 {
+		if p == nil {
+			return 0
+		}
+		return max(*p, 0)
+	}
+	u := llm.Usage{Input: v(c.Input), Output: v(c.Output), CacheRead: v(c.CacheRead), CacheWrite: v(c.CacheWrite)}
+	if cc := c.CacheCreation; cc != nil {
+		five, hour := max(cc.FiveMinutes, 0), max(cc.OneHour, 0)
+		if c.CacheWrite == nil {
+			u.CacheWrite = five + hour
+		}
+		u.CacheWrite1h = min(hour, u.CacheWrite)
+	}
+	r := u
+	if c.OutputDetails != nil {
+		u.Reasoning = min(max(c.OutputDetails.Thinking, 0), u.Output)
+	}
+	return &u, &r
+}
