@@ -226,6 +226,12 @@ func (r Reply) Then(next Player) Player {
 	}
 }
 
+// Message is what the reply says when nothing fails. Calls have their ids once
+// a script or a server has played it.
+func (r Reply) Message() llm.Message {
+	return llm.Message{Role: llm.RoleAssistant, Parts: cloneParts(r.parts)}
+}
+
 // named returns r with an id for each call that has none.
 func (r Reply) named(next func() string) Reply {
 	ps := slices.Clone(r.parts)
