@@ -67,7 +67,7 @@ func (r *retry) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 			return
 		}
 		for attempt := 1; ; attempt++ {
-			err, shown, stopped := r.attempt(ctx, req, yield)
+			shown, stopped, err := r.attempt(ctx, req, yield)
 			if err == nil || stopped {
 				return
 			}
@@ -95,20 +95,20 @@ func (r *retry) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 }
 
 // attempt makes one attempt. Its error is not yielded yet.
-func (r *retry) attempt(ctx context.Context, req *llm.Request, yield func(llm.Event, error) bool) (err error, shown, stopped bool) {
+func (r *retry) attempt(ctx context.Context, req *llm.Request, yield func(llm.Event, error) bool) (shown, stopped bool, err error) {
 	for ev, err := range r.Model.Stream(ctx, req) {
 		if err != nil {
-			return err, shown, false
+			return shown, false, err
 		}
 		switch ev.(type) {
 		case llm.TextDelta, llm.ThinkingDelta, llm.CallDelta:
 			shown = true
 		}
 		if !yield(ev, nil) {
-			return nil, shown, true
+			return shown, true, nil
 		}
 	}
-	return nil, shown, false
+	return shown, false, nil
 }
 
 // wait is how long to wait after the attempt that failed with err, or why not
@@ -120,12 +120,12 @@ func (r *retry) wait(err error, attempt int) (time.Duration, error) {
 	}
 	if e.RetryAfter > r.o.Cap {
 		long := *e
-		long.Message = fmt.Sprintf("%s (the provider asks to wait %v: try again then)", e.Message, e.RetryAfter.Round(time.Second))
+		long.Message = fmt.Sprintf("%s (the provider asks to wait %v: try again then)", said(e), e.RetryAfter.Round(time.Second))
 		return 0, &long
 	}
 	if attempt >= r.o.Attempts {
 		last := *e
-		last.Message = fmt.Sprintf("%s (tried %d times)", e.Message, attempt)
+		last.Message = fmt.Sprintf("%s (tried %d times)", said(e), attempt)
 		return 0, &last
 	}
 	bound := min(r.o.Base<<(attempt-1), r.o.Cap)
@@ -136,4 +136,12 @@ func (r *retry) wait(err error, attempt int) (time.Duration, error) {
 		wait = min(e.RetryAfter+wait, r.o.Cap)
 	}
 	return wait, nil
+}
+
+// said is what an error says, without whose it is.
+func said(e *llm.Error) string {
+	if e.Message == "" && e.Err != nil {
+		return e.Err.Error()
+	}
+	return e.Message
 }
