@@ -83,7 +83,7 @@ func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "
 func (d *decoder) whole(ev wire.Event) error {
 	var m message
 	if err := json.Unmarshal(ev.Data, &m); err != nil {
-		if json.Valid(ev.Data) && (ev.Data[0] == '[' || bytes.Contains(ev.Data, []byte(`"error"`))) {
+		if json.Valid(ev.Data) && bytes.Contains(ev.Data, []byte(`"error"`)) {
 			return d.s.Failure(ev.Data)
 		}
 		return d.s.Undecodable(ev, err)
@@ -225,7 +225,7 @@ func (d *decoder) delta(i int, x *delta) error {
 	if b == nil {
 		start, ok := implied[x.Type]
 		if !ok {
-			return fmt.Errorf("a %s is for block %d, which did not begin", x.Type, i)
+			return fmt.Errorf("block %d did not begin", i)
 		}
 		if err := d.begin(i, json.RawMessage(start)); err != nil {
 			return err
@@ -273,7 +273,8 @@ func (d *decoder) response() *llm.Response {
 		Role:   llm.RoleAssistant,
 		Origin: &llm.Origin{Provider: d.info.Provider, Model: d.info.Name, Wire: Wire},
 	}
-	cut := stopOf(d.stop, false) == llm.StopMaxTokens || !d.done
+	stop := stopOf(d.stop, false)
+	cut := stop == llm.StopMaxTokens || stop == llm.StopRefusal || !d.done
 	ids := map[string]bool{}
 	for i, b := range d.blocks {
 		last := i == len(d.blocks)-1
@@ -285,7 +286,9 @@ func (d *decoder) response() *llm.Response {
 			r.Message.Parts = append(r.Message.Parts, p)
 		}
 	}
-	r.Stop = stopOf(d.stop, len(ids) > 0)
+	if r.Stop = stopOf(d.stop, len(ids) > 0); !d.done {
+		r.Stop = llm.StopError
+	}
 	r.Usage, r.Reported = d.usage.both()
 	return r
 }

@@ -91,6 +91,9 @@ var sharedClient = sync.OnceValue(func() *http.Client {
 // is if ctx ended, else an [*llm.Error]. No error holds a key, a query or
 // anything else that was sent to authenticate.
 func Post(ctx context.Context, rawURL string, body []byte, opts Options) (*Stream, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	w := newWatch(ctx, opts.Stall)
 	s := &Stream{provider: opts.Provider, model: opts.Model, watch: w}
 	if err := s.post(ctx, rawURL, body, opts); err != nil {
