@@ -41,6 +41,9 @@ func Classify(status int, header http.Header, body []byte) *llm.Error {
 		e.RequestID = d.requestID
 	}
 	e.NoRetry = strings.EqualFold(header.Get("X-Should-Retry"), "false")
+	if status < 300 && e.Kind != llm.KindRateLimit {
+		header = nil // some send Retry-After with every answer: it is not about this failure
+	}
 	if e.Kind.Retryable() {
 		e.RetryAfter = retryAfter(header, &d, time.Now())
 	}

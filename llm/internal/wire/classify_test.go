@@ -169,6 +169,8 @@ func TestRetryAfter(t *testing.T) {
 		{"OpenRouter's reset", 429, `{"error":{"code":429,"message":"Rate limit exceeded","metadata":{"headers":{"X-RateLimit-Reset":"1785585630000"}}}}`, headers("Date", date.Format(http.TimeFormat)), 30 * time.Second},
 		{"a reset long past", 429, `{"error":{"code":429,"message":"Rate limit exceeded","metadata":{"headers":{"X-RateLimit-Reset":"1754667660000"}}}}`, headers("Date", date.Format(http.TimeFormat)), 0},
 		{"not where nothing is to be retried", 400, `{"error":{"type":"invalid_request_error","message":"m"}}`, headers("Retry-After", "5"), 0},
+		{"not that of an answer that began well", 200, `{"error":{"type":"overloaded_error","message":"m"}}`, headers("Retry-After", "5"), 0},
+		{"but for a limit", 200, rate, headers("Retry-After", "5"), 5 * time.Second},
 		{"nonsense", 429, rate, headers("Retry-After", "NaN", "Retry-After-Ms", "-1"), 0},
 		{"huge", 429, rate, headers("Retry-After", "1e300"), 365 * 24 * time.Hour},
 	}

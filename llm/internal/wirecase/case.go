@@ -62,6 +62,7 @@ type Expect struct {
 	Thinking  string  `json:"thinking"`
 	ToolCalls []Call  `json:"tool_calls"`
 	Stop      *string `json:"stop"`
+	StopRaw   any     `json:"stop_raw"` // a number where a provider sends one
 	Usage     *struct {
 		Input      int64 `json:"input"`
 		Output     int64 `json:"output"`
@@ -79,7 +80,9 @@ type Expect struct {
 	Retryable   *bool    `json:"retryable"`
 	LenientKind []string `json:"lenient_kind"`
 	Refusal     string   `json:"refusal"`
-	Opaque      []struct {
+	// ServerBlocks are the kinds of blocks that the provider's own tools made.
+	ServerBlocks []string `json:"server_blocks"`
+	Opaque       []struct {
 		Kind string `json:"kind"`
 		Len  int    `json:"len"`
 		Sum  string `json:"sha256"`
@@ -311,6 +314,21 @@ func (x *Exchange) check(resp *llm.Response, deltas [2]string, err error) []stri
 	fs = append(fs, x.checkCalls(resp)...)
 	if want.Stop != nil && string(resp.Stop) != *want.Stop && !(want.onlyGhosts() && resp.Stop == llm.StopEnd) {
 		fault("stop %s (%s), want %s", resp.Stop, resp.StopRaw, *want.Stop)
+	}
+	if want.StopRaw != nil && resp.StopRaw != fmt.Sprint(want.StopRaw) {
+		fault("stop word %q, want %v", resp.StopRaw, want.StopRaw)
+	}
+	kinds := map[string]bool{}
+	for _, p := range resp.Message.Parts {
+		if n, ok := p.(llm.Native); ok {
+			kinds[n.Kind] = true
+		}
+	}
+	for _, k := range want.ServerBlocks {
+		kind, _, _ := strings.Cut(k, ":") // a name may follow
+		if !kinds[kind] {
+			fault("no block of the kind %s", k)
+		}
 	}
 	if u, got := want.Usage, resp.Reported; u != nil {
 		if got == nil {
