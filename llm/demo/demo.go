@@ -1,33 +1,36 @@
 // Package demo is a stand-in for a language model, for trying everything else
-// with no key and no network. It understands nothing: it is a fixed procedure
-// that calls the real tools, one step after another, and reports what they
-// found.
+// with no key and no network. It understands nothing: it follows a fixed script
+// that looks for files, reads some, runs a harmless command, and reports what
+// the tools returned. The loop, the tools, the permissions and the journal
+// that it drives are the real ones.
 //
 //	m := demo.New("offline")
 //	fmt.Println(m.Info().Traits.StandIn) // true: every surface says so
 //
-// What it does depends on the request alone, so that the same request always
-// gets the same answer.
+// What it answers is a function of the request alone: the same request always
+// gets the same answer, and the script's progress is read from the calls and
+// the results in the request's messages.
 package demo
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"iter"
-	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/cantle-dev/cantle/llm"
 )
 
-// New makes the stand-in. It is free, and says that it is a stand-in.
+// New makes the stand-in. It is free, and says that it is a stand-in. It takes
+// a [llm.Request.Schema], and fills it in with a value that fits it.
 func New(name string) llm.Model {
 	return model{llm.Info{
 		Provider: "demo", Name: name, Wire: "demo", Context: 200_000, Output: 8_192,
-		Price: &llm.Price{}, Traits: llm.Traits{StandIn: true},
+		Price: &llm.Price{}, Traits: llm.Traits{StandIn: true, Schema: true},
 	}}
 }
 
@@ -43,97 +46,161 @@ func (m model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event
 			yield(nil, llm.ErrUsed)
 			return
 		}
-		msg := llm.Message{Role: llm.RoleAssistant, Parts: next(req)}
-		msg.Origin = &llm.Origin{Provider: m.info.Provider, Model: m.info.Name, Wire: m.info.Wire}
-		resp := &llm.Response{Model: m.info.Name, Message: msg, Stop: llm.StopEnd}
-		for i, p := range msg.Parts {
-			if err := ctx.Err(); err != nil {
+		if ctx.Err() != nil {
+			yield(nil, context.Cause(ctx))
+			return
+		}
+		resp := m.respond(req)
+		for ev := range deltas(resp.Message.Parts) {
+			if ctx.Err() != nil {
 				yield(nil, context.Cause(ctx))
 				return
 			}
-			switch p := p.(type) {
-			case llm.Text:
-				for line := range strings.Lines(p.Text) {
-					if !yield(llm.TextDelta{Text: line}, nil) {
-						return
-					}
-				}
-			case llm.ToolCall:
-				resp.Stop = llm.StopToolUse
-				if !yield(llm.CallDelta{Index: i, ID: p.ID, Name: p.Name, Input: string(p.Input)}, nil) {
-					return
-				}
+			if !yield(ev, nil) {
+				return
 			}
 		}
-		u := llm.Usage{Input: int64(llm.Estimate(req)), Output: int64(msg.Estimate())}
-		resp.Usage, resp.Reported = &u, &u
 		yield(llm.Done{Response: resp}, nil)
 	}
 }
 
-// step is what the procedure knows of one of its calls.
+func (m model) respond(req *llm.Request) *llm.Response {
+	id := identify(req)
+	parts := newScript(req, id).next()
+	resp := &llm.Response{ID: id, Model: m.info.Name, Stop: llm.StopEnd}
+	if len(parts.Calls()) > 0 {
+		resp.Stop = llm.StopToolUse
+	} else {
+		parts, resp.Stop, resp.StopDetail = cut(parts, req)
+	}
+	resp.Message = llm.Message{
+		Role: llm.RoleAssistant, Parts: parts,
+		Origin: &llm.Origin{Provider: m.info.Provider, Model: m.info.Name, Wire: m.info.Wire},
+	}
+	used := llm.Usage{Input: int64(llm.Estimate(req)), Output: int64(resp.Message.Estimate())}
+	reported := used
+	resp.Usage, resp.Reported = &used, &reported
+	return resp
+}
+
+// identify makes an id from all that was said and called so far, so that no
+// two responses of a conversation have the same.
+func identify(req *llm.Request) string {
+	h := fnv.New64a()
+	var add func(ps llm.Parts)
+	add = func(ps llm.Parts) {
+		for _, p := range ps {
+			switch p := p.(type) {
+			case llm.Text:
+				fmt.Fprintf(h, "t%q", p.Text)
+			case llm.ToolCall:
+				fmt.Fprintf(h, "c%q", p.ID)
+			case llm.ToolResult:
+				fmt.Fprintf(h, "r%q", p.CallID)
+				add(p.Parts)
+			}
+		}
+	}
+	for _, m := range req.Messages {
+		fmt.Fprintf(h, "m%s", m.Role)
+		add(m.Parts)
+	}
+	return fmt.Sprintf("demo_%016x", h.Sum64())
+}
+
+// cut applies the request's bounds to a text.
+func cut(parts llm.Parts, req *llm.Request) (llm.Parts, llm.StopReason, string) {
+	text := parts.Text()
+	stop, detail, end := llm.StopEnd, "", len(text)
+	for _, s := range req.Stop {
+		if i := strings.Index(text[:end], s); s != "" && i >= 0 {
+			stop, detail, end = llm.StopSequence, s, i
+		}
+	}
+	if most := req.MaxTokens * 3; req.MaxTokens > 0 && most < end { // a token has more than 3 bytes
+		for most > 0 && !utf8.RuneStart(text[most]) {
+			most--
+		}
+		stop, detail, end = llm.StopMaxTokens, "", most
+	}
+	if end == len(text) {
+		return parts, llm.StopEnd, ""
+	}
+	return llm.Texts(text[:end]), stop, detail
+}
+
+// deltas streams parts as a model does: texts in pieces of a few words.
+func deltas(parts llm.Parts) iter.Seq[llm.Event] {
+	return func(yield func(llm.Event) bool) {
+		calls := 0
+		for _, p := range parts {
+			switch p := p.(type) {
+			case llm.Text:
+				for piece := range pieces(p.Text) {
+					if !yield(llm.TextDelta{Text: piece}) {
+						return
+					}
+				}
+			case llm.ToolCall:
+				if !yield(llm.CallDelta{Index: calls, ID: p.ID, Name: p.Name, Input: string(p.Input)}) {
+					return
+				}
+				calls++
+			}
+		}
+	}
+}
+
+// pieces breaks a text after blanks.
+func pieces(text string) iter.Seq[string] {
+	const least = 16
+	return func(yield func(string) bool) {
+		for text != "" {
+			n := len(text)
+			if n > least {
+				if i := strings.IndexAny(text[least:], " \n"); i >= 0 {
+					n = least + i + 1
+				}
+			}
+			if !yield(text[:n]) {
+				return
+			}
+			text = text[n:]
+		}
+	}
+}
+
+// step is one of the script's own calls and what came of it.
 type step struct {
-	call   llm.ToolCall
-	result llm.ToolResult
+	purpose purpose
+	call    llm.ToolCall
+	result  llm.ToolResult
+	done    bool // there is a result
 }
 
-// next decides on the next message by what was called since the last message
-// of the user.
-func next(req *llm.Request) llm.Parts {
-	prompt, steps := read(req.Messages)
-	tools := map[string]bool{}
-	for _, t := range req.Tools {
-		tools[t.Name] = true
-	}
-	var calls []llm.ToolCall
-	call := func(name string, args map[string]any) {
-		if tools[name] {
-			b, _ := json.Marshal(args) // strings and numbers marshal
-			id := fmt.Sprintf("demo_%d_%d", len(req.Messages), len(calls))
-			calls = append(calls, llm.ToolCall{ID: id, Name: name, Input: b})
-		}
-	}
-	switch round := rounds(steps); {
-	case round == 0:
-		call("Glob", map[string]any{"pattern": "**/*"})
-		for _, w := range words(prompt) {
-			call("Grep", map[string]any{"pattern": w, "output_mode": "content"})
-		}
-		if len(calls) == 0 {
-			call("Read", map[string]any{"file_path": "."})
-		}
-	case round == 1:
-		for _, f := range telling(steps) {
-			call("Read", map[string]any{"file_path": f, "limit": 60})
-		}
-		call("Bash", map[string]any{"command": "ls", "description": "List the working directory"})
-	}
-	if len(calls) > 0 {
-		parts := llm.Parts{}
-		for _, c := range calls {
-			parts = append(parts, c)
-		}
-		return parts
-	}
-	if v, ok := structured(req, tools); ok {
-		return v
-	}
-	return llm.Texts(report(prompt, steps, tools))
-}
+// text is the result's text, with the line ends of Unix.
+func (s step) text() string { return strings.ReplaceAll(s.result.Parts.Text(), "\r\n", "\n") }
 
-// read returns what the user last wrote, and the calls since then.
-func read(ms []llm.Message) (prompt string, steps []step) {
-	open := map[string]llm.ToolCall{}
+func (s step) ok() bool { return s.done && !s.result.IsError }
+
+// history finds what the user last asked, and what the script did since.
+func history(ms []llm.Message) (prompt string, steps []step) {
 	for _, m := range ms {
+		if m.Role == llm.RoleUser {
+			if text := typed(m); text != "" {
+				prompt, steps = text, nil
+			}
+		}
 		for _, p := range m.Parts {
 			switch p := p.(type) {
 			case llm.ToolCall:
-				open[p.ID] = p
+				if purpose, ok := purposeOf(p.ID); ok {
+					steps = append(steps, step{purpose: purpose, call: p})
+				}
 			case llm.ToolResult:
-				steps = append(steps, step{open[p.CallID], p})
-			case llm.Text:
-				if m.Role == llm.RoleUser && !strings.HasPrefix(p.Text, "[") {
-					prompt, steps = p.Text, nil
+				i := slices.IndexFunc(steps, func(s step) bool { return s.call.ID == p.CallID })
+				if i >= 0 {
+					steps[i].result, steps[i].done = p, true
 				}
 			}
 		}
@@ -141,84 +208,20 @@ func read(ms []llm.Message) (prompt string, steps []step) {
 	return prompt, steps
 }
 
-// rounds counts how far the procedure has come.
-func rounds(steps []step) int {
-	n := 0
-	for _, s := range steps {
-		switch s.call.Name {
-		case "Glob", "Grep":
-			n = max(n, 1)
-		case "Bash":
-			n = max(n, 2)
-		case "Read":
-			n = max(n, 2)
-		}
-	}
-	return n
-}
-
-// words are the rarest-looking words of the prompt: the longest two.
-func words(prompt string) []string {
-	fs := strings.FieldsFunc(prompt, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_')
-	})
-	fs = slices.DeleteFunc(fs, func(w string) bool {
-		return len(w) < 5 || slices.Contains([]string{"about", "there", "which", "where", "project", "please", "should", "would", "could"}, strings.ToLower(w))
-	})
-	slices.SortStableFunc(fs, func(a, b string) int { return len(b) - len(a) })
-	return slices.Compact(fs)[:min(len(slices.Compact(fs)), 2)]
-}
-
-// files are the paths that Glob listed.
-func files(steps []step) []string {
+// typed is what a user's message says but for notices, which programs put
+// there in brackets or between tags.
+func typed(m llm.Message) string {
 	var out []string
-	for _, s := range steps {
-		if s.call.Name != "Glob" || s.result.IsError {
+	for _, p := range m.Parts {
+		t, ok := p.(llm.Text)
+		if !ok {
 			continue
 		}
-		for line := range strings.Lines(s.result.Parts.Text()) {
-			line = strings.TrimSpace(line)
-			if line != "" && !strings.HasPrefix(line, "[") && !strings.HasPrefix(line, "(") {
-				out = append(out, line)
-			}
+		s := strings.TrimSpace(t.Text)
+		if s == "" || s[0] == '[' && strings.HasSuffix(s, "]") || s[0] == '<' && strings.HasSuffix(s, ">") {
+			continue
 		}
+		out = append(out, s)
 	}
-	return out
-}
-
-// telling picks the three files that say most about a project.
-func telling(steps []step) []string {
-	rank := func(f string) int {
-		name := strings.ToLower(path.Base(f))
-		depth := strings.Count(f, "/")
-		for i, p := range []string{"readme", "go.mod", "package.json", "pyproject.toml", "cargo.toml", "pom.xml", "makefile", "main."} {
-			if strings.HasPrefix(name, p) {
-				return i*10 + depth*3
-			}
-		}
-		switch path.Ext(name) {
-		case ".go", ".py", ".js", ".ts", ".rs", ".c", ".java", ".md", ".txt":
-			return 200 + depth
-		}
-		return 1000 + depth
-	}
-	fs := files(steps)
-	slices.SortStableFunc(fs, func(a, b string) int { return rank(a) - rank(b) })
-	return fs[:min(len(fs), 3)]
-}
-
-// structured answers with a value of the schema that was asked for.
-func structured(req *llm.Request, tools map[string]bool) (llm.Parts, bool) {
-	const answer = "final_answer"
-	if tools[answer] {
-		for _, t := range req.Tools {
-			if t.Name == answer {
-				return llm.Parts{llm.ToolCall{ID: fmt.Sprintf("demo_%d_answer", len(req.Messages)), Name: answer, Input: example(t.Input)}}, true
-			}
-		}
-	}
-	if req.Schema != nil {
-		return llm.Texts(string(example(req.Schema.JSON))), true
-	}
-	return nil, false
+	return strings.Join(out, "\n")
 }
