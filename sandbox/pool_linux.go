@@ -1,0 +1,324 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// maxIdle is how many supervisors wait for the next command.
+const maxIdle = 2
+
+// pool keeps supervisors. Each serves one command at a time, so that whatever
+// it adopts is that command's.
+type pool struct {
+	mu     sync.Mutex
+	closed bool
+	idle   []*helper
+}
+
+func newPool(opts LocalOptions) *pool {
+	if opts.NoSupervisor || !mainCalled.Load() {
+		return nil
+	}
+	return &pool{}
+}
+
+// helper is a supervisor as this program sees it.
+type helper struct {
+	conn *net.UnixConn
+	pool *pool
+
+	sendMu sync.Mutex
+	mu     sync.Mutex
+	cur    *supervised
+	dead   bool
+}
+
+// supervised is a command under a supervisor.
+type supervised struct {
+	h      *helper
+	out    *outputs
+	pid    int
+	begun  chan error
+	exited chan struct{}
+	gone   chan struct{}
+	exit   Exit
+	err    error
+	listMu sync.Mutex
+	listed chan []int
+}
+
+func (p *pool) take() (*helper, error) {
+	p.mu.Lock()
+	if n := len(p.idle); n > 0 {
+		h := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		p.mu.Unlock()
+		return h, nil
+	}
+	p.mu.Unlock()
+	return p.open()
+}
+
+// open starts a supervisor: this very program, also if its file has been
+// replaced since, with an empty environment, since what runs under it can read
+// that.
+func (p *pool) open() (*helper, error) {
+	fail := func(err error) (*helper, error) {
+		return nil, fmt.Errorf("sandbox: the supervisor did not start: %w", err)
+	}
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fail(err)
+	}
+	ours, theirs := os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control")
+	defer ours.Close()
+	defer theirs.Close()
+	c, err := net.FileConn(ours)
+	if err != nil {
+		return fail(err)
+	}
+	conn := c.(*net.UnixConn) // an AF_UNIX socket is nothing else
+	cmd := &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{helperName}, Dir: "/", Env: []string{"GOMAXPROCS=2"},
+		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	if err := cmd.Start(); err != nil {
+		conn.Close()
+		return fail(err)
+	}
+	h := &helper{conn: conn, pool: p}
+	go func() {
+		h.listen()
+		conn.Close()
+		_ = cmd.Wait() // it ends with its connection; how does not matter
+	}()
+	return h, nil
+}
+
+func (p *pool) close() {
+	p.mu.Lock()
+	p.closed = true
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	for _, h := range idle {
+		h.conn.Close()
+	}
+}
+
+// put takes h back.
+func (p *pool) put(h *helper) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || len(p.idle) >= maxIdle {
+		h.conn.Close()
+		return
+	}
+	p.idle = append(p.idle, h)
+}
+
+var (
+	errSupervisor = errors.New("the supervisor died")
+	errIdle       = fmt.Errorf("%w before the command was given to it", errSupervisor)
+)
+
+func (p *pool) start(c *Command) (Process, error) {
+	for try := 0; ; try++ {
+		h, err := p.take()
+		if err != nil {
+			return nil, err
+		}
+		s, err := h.start(c)
+		if errors.Is(err, errIdle) && try < maxIdle+1 {
+			continue // it was killed while it was idle
+		}
+		if err != nil {
+			return nil, fmt.Errorf("sandbox: %s did not start: %w", c.Args[0], err)
+		}
+		return s, nil
+	}
+}
+
+func (h *helper) start(c *Command) (*supervised, error) {
+	out, err := openOutputs(c)
+	if err != nil {
+		h.pool.put(h)
+		return nil, err
+	}
+	s := &supervised{
+		h: h, out: out, begun: make(chan error, 1), listed: make(chan []int, 1),
+		exited: make(chan struct{}), gone: make(chan struct{}),
+	}
+	h.mu.Lock()
+	dead := h.dead
+	h.cur = s
+	h.mu.Unlock()
+	if dead {
+		out.abandon()
+		return nil, errIdle
+	}
+	var fds []int
+	for _, w := range out.writers {
+		fds = append(fds, int(w.Fd()))
+	}
+	if err := h.send(message{Op: "start", Args: c.Args, Dir: c.Dir, Env: c.Env}, fds...); err != nil {
+		out.abandon()
+		h.conn.Close()
+		if errors.Is(err, syscall.E2BIG) {
+			return nil, err
+		}
+		return nil, errIdle
+	}
+	out.started()
+	if err := <-s.begun; err != nil {
+		out.end()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (h *helper) send(m message, fds ...int) error {
+	h.sendMu.Lock()
+	defer h.sendMu.Unlock()
+	return send(h.conn, m, fds...)
+}
+
+// listen follows what the supervisor says, until it is gone.
+func (h *helper) listen() {
+	for {
+		m, fds, err := receive(h.conn)
+		closeAll(fds)
+		h.mu.Lock()
+		s := h.cur
+		if err != nil {
+			h.dead = true
+		}
+		h.mu.Unlock()
+		if err != nil {
+			if s != nil {
+				s.lost()
+			}
+			return
+		}
+		if s == nil {
+			continue
+		}
+		switch m.Op {
+		case "started":
+			s.pid = m.PID
+			s.begun <- nil
+		case "failed":
+			var err error = errors.New(m.Error)
+			if m.Errno != 0 {
+				err = syscall.Errno(m.Errno)
+			}
+			h.release()
+			s.begun <- err
+		case "exit":
+			s.exit = exitOf(syscall.WaitStatus(m.Status))
+			close(s.exited)
+			if !m.Left {
+				h.release()
+				s.finish()
+			}
+		case "gone":
+			h.release()
+			s.finish()
+		case "pids":
+			select {
+			case s.listed <- m.PIDs:
+			default:
+			}
+		}
+	}
+}
+
+func (h *helper) release() {
+	h.mu.Lock()
+	h.cur = nil
+	h.mu.Unlock()
+	h.pool.put(h)
+}
+
+// finish closes gone once the output has been read to its end.
+func (s *supervised) finish() {
+	go func() {
+		s.out.end()
+		close(s.gone)
+	}()
+}
+
+// lost ends what is left when the supervisor was killed: the command itself
+// dies with it, and the rest of its group here.
+func (s *supervised) lost() {
+	if s.pid == 0 {
+		select {
+		case s.begun <- errSupervisor:
+		default:
+		}
+		return
+	}
+	_ = syscall.Kill(-s.pid, syscall.SIGKILL) // none left is as good
+	select {
+	case <-s.exited:
+	default:
+		s.err = fmt.Errorf("sandbox: the command was killed: %w", errSupervisor)
+		s.exit = Exit{Code: 128 + int(syscall.SIGKILL), Signal: "SIGKILL"}
+		close(s.exited)
+	}
+	s.finish()
+}
+
+func (s *supervised) PID() int              { return s.pid }
+func (s *supervised) Done() <-chan struct{} { return s.gone }
+
+func (s *supervised) Wait() (Exit, error) {
+	<-s.exited
+	s.out.settle()
+	return s.exit, s.err
+}
+
+func (s *supervised) current() bool {
+	s.h.mu.Lock()
+	defer s.h.mu.Unlock()
+	return s.h.cur == s && !s.h.dead
+}
+
+func (s *supervised) PIDs() []int {
+	s.listMu.Lock()
+	defer s.listMu.Unlock()
+	if !s.current() || s.h.send(message{Op: "list"}) != nil {
+		return nil
+	}
+	select {
+	case pids := <-s.listed:
+		return pids
+	case <-s.gone:
+		return nil
+	}
+}
+
+func (s *supervised) Stop(grace time.Duration) error {
+	// The supervisor may serve another command by now: it is only told to stop
+	// the one that it has.
+	s.h.mu.Lock()
+	if s.h.cur == s && !s.h.dead {
+		_ = s.h.send(message{Op: "stop", Grace: int64(grace)}) // a dead one has killed all
+	}
+	s.h.mu.Unlock()
+	t := time.NewTimer(grace + stopPatience)
+	defer t.Stop()
+	select {
+	case <-s.gone:
+		return nil
+	case <-t.C:
+		return fmt.Errorf("sandbox: processes %v could not be killed", s.PIDs())
+	}
+}

@@ -1,0 +1,20 @@
+//go:build !linux
+
+package sandbox
+
+import "errors"
+
+// Main must be the first thing that a program's main does. Here there are no
+// supervisors and it does nothing; it is there so that programs are the same
+// everywhere.
+func Main() { mainCalled.Store(true) }
+
+type pool struct{}
+
+func newPool(LocalOptions) *pool { return nil }
+
+func (*pool) start(*Command) (Process, error) {
+	return nil, errors.New("sandbox: there are no supervisors on this system")
+}
+
+func (*pool) close() {}

@@ -1,0 +1,142 @@
+// Package sandbox runs commands so that they can always be ended: with no
+// terminal and no input, in a session of their own, and on Linux under a
+// supervisor that finds every descendant, also those that left the session.
+//
+//	func main() {
+//		sandbox.Main() // first: turns the process into a supervisor if it was started as one
+//		run := sandbox.Local(sandbox.LocalOptions{})
+//		defer run.Close()
+//		var out bytes.Buffer
+//		p, err := run.Start(context.Background(), &sandbox.Command{
+//			Args: []string{"/bin/sh", "-c", "echo hello"}, Dir: "/", Stdout: &out,
+//		})
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		exit, err := p.Wait()
+//		fmt.Println(exit.Code, out.String(), err)
+//	}
+//
+// [Local] confines nothing; runners that hold a [Policy] have packages of
+// their own.
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Runner starts commands. It is safe for concurrent use.
+type Runner interface {
+	// Start starts c. The context bounds the start alone: a process that has
+	// started is ended by Stop or by Close. A Policy that the runner cannot
+	// hold is an error that matches [ErrPolicy], and nothing is started.
+	Start(ctx context.Context, c *Command) (Process, error)
+	Info() Info
+	// Close kills all that was started, waits for it, and refuses new starts.
+	Close() error
+}
+
+// Info says what a runner does. Each false is a thing it does not promise.
+type Info struct {
+	Name      string // such as "local"
+	Confines  bool   // holds policies: what a command may write and reach
+	Sweeps    bool   // Stop also ends processes that left the command's session
+	Supervise bool   // all commands die with this program, even if it is killed
+}
+
+// Command is what to run.
+type Command struct {
+	Args []string // Args[0] is the program's absolute path
+	Dir  string   // absolute
+	Env  []string // the whole environment: nothing is inherited
+	// Stdout receives the output, and Stderr the error output; a nil Stderr
+	// sends both to Stdout, in the order in which they were written. Each is
+	// written to from one goroutine, until [Process.Done] is closed. A nil
+	// Stdout discards.
+	Stdout, Stderr io.Writer
+	Policy         Policy
+}
+
+// Policy is what a command is held to. The zero Policy holds it to nothing.
+type Policy struct {
+	WriteRoots []string // the only directories to write in; nil: anywhere
+	Hide       []string // files and directories that must not be read
+	NoNetwork  bool
+}
+
+// IsZero reports whether p asks for nothing.
+func (p Policy) IsZero() bool { return p.WriteRoots == nil && len(p.Hide) == 0 && !p.NoNetwork }
+
+// ErrPolicy means that a runner cannot hold a command's policy.
+var ErrPolicy = errors.New("this runner cannot hold the policy")
+
+// ErrClosed means that the runner was closed.
+var ErrClosed = errors.New("the runner is closed")
+
+// Process is a command that was started. Its methods may be called from any
+// goroutine.
+type Process interface {
+	PID() int
+	// Wait waits for the command itself, not for what it left running in the
+	// background, and for the output that it wrote.
+	Wait() (Exit, error)
+	// Done is closed when the command and all that it started are gone, as far
+	// as the runner can tell (see [Info.Sweeps]).
+	Done() <-chan struct{}
+	// PIDs are the processes that are left.
+	PIDs() []int
+	// Stop ends the command and all that it started: a request to terminate,
+	// and after the grace a kill. It returns when all are gone, or with an
+	// error if some could not be killed. A grace of 0 kills at once.
+	Stop(grace time.Duration) error
+}
+
+// Grace is how long a cancelled command has between the request to terminate
+// and the kill, so that a whole tree is gone within half a second.
+const Grace = 250 * time.Millisecond
+
+// stopPatience is how long after the kill Stop waits for the kernel.
+const stopPatience = 5 * time.Second
+
+// drain is how long Wait waits for output once the command is gone and
+// something else still holds its pipes.
+const drain = 50 * time.Millisecond
+
+// Exit is how a command ended.
+type Exit struct {
+	Code   int    // 128+n if it ended by signal n, as shells say it
+	Signal string // such as "SIGTERM"; "" if it exited by itself
+}
+
+func (e Exit) String() string {
+	if e.Signal != "" {
+		return "terminated by " + e.Signal
+	}
+	return fmt.Sprintf("exit code %d", e.Code)
+}
+
+// check refuses commands that cannot be right.
+func (c *Command) check() error {
+	switch {
+	case len(c.Args) == 0:
+		return errors.New("sandbox: the command has no program")
+	case !filepath.IsAbs(c.Args[0]):
+		return fmt.Errorf("sandbox: program %q is not an absolute path", c.Args[0])
+	case !filepath.IsAbs(c.Dir):
+		return fmt.Errorf("sandbox: working directory %q is not an absolute path", c.Dir)
+	}
+	for _, list := range [][]string{c.Args, c.Env, {c.Dir}} {
+		for _, s := range list {
+			if strings.IndexByte(s, 0) >= 0 {
+				return errors.New("sandbox: the command holds a NUL byte, which no process can be given")
+			}
+		}
+	}
+	return checkDir(c.Dir)
+}
