@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/sandbox"
 )
 
 // Options configure the tools. The zero value works on the local file system,
@@ -24,9 +25,17 @@ type Options struct {
 	// Traits says what the model takes, for images and PDF documents. Nil asks
 	// the agent that runs the call; with no agent, nothing but text is taken.
 	Traits func(ctx context.Context) llm.Traits
-	// TodoDir keeps the todo list in a directory, one file a task, for all
-	// sessions of a project. If it is "", each session has its own list.
-	TodoDir string
+	// Runner runs the commands of Bash; nil runs them on this machine.
+	Runner sandbox.Runner
+	// Jobs holds what runs in the background; nil is a table of its own.
+	Jobs *JobTable
+	// Env adds to the environment of commands.
+	Env map[string]string
+	// Hidden are variables that no command gets, such as those with keys.
+	Hidden []string
+	// OutputDir is the folder for the whole outputs of a session; nil keeps
+	// none.
+	OutputDir func(session string) (string, error)
 }
 
 // fs returns the file system to use.
@@ -35,4 +44,18 @@ func (o Options) fs() FS {
 		return o.FS
 	}
 	return localFS{}
+}
+
+// filled is o with what the tools must share.
+func (o Options) filled() Options {
+	if o.Files == nil {
+		o.Files = NewFiles()
+	}
+	if o.Jobs == nil {
+		o.Jobs = NewJobs()
+	}
+	if o.Runner == nil {
+		o.Runner = sandbox.Local(sandbox.LocalOptions{})
+	}
+	return o
 }

@@ -1,0 +1,68 @@
+package builtin
+
+import (
+	"slices"
+	"sort"
+	"strings"
+)
+
+// What of the program's environment a command gets. Nothing else is passed,
+// and nothing whose name looks like a credential, whoever asks for it.
+var (
+	envNames = []string{
+		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TEMP", "TMP", "TERM", "TZ", "LANG", "LANGUAGE", "HOSTNAME",
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO",
+		"GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOTOOLCHAIN", "GOPROXY", "GOSUMDB", "GONOSUMDB", "GOPRIVATE",
+		"CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "NVM_DIR", "PNPM_HOME", "PYENV_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX",
+		"SYSTEMROOT", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMFILES", "PROGRAMDATA", "WINDIR",
+	}
+	envPrefixes = []string{"LC_", "XDG_"}
+	// fixed are set for every command: nothing may wait for a person, or page.
+	envFixed = map[string]string{
+		"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "false", "GIT_SEQUENCE_EDITOR": "false", "EDITOR": "false", "VISUAL": "false",
+		"PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "cat", "NO_COLOR": "1", "DEBIAN_FRONTEND": "noninteractive", "CANTLE": "1",
+	}
+)
+
+// credentialLike reports whether a variable's name looks like a secret's.
+func credentialLike(name string) bool {
+	n := strings.ToUpper(name)
+	for _, w := range []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "CREDENTIAL", "PRIVATE_KEY"} {
+		if strings.Contains(n, w) {
+			return true
+		}
+	}
+	return strings.HasSuffix(n, "_KEY")
+}
+
+// environment makes the environment of a command of that of the program and of
+// what the settings add. hidden names are never passed.
+func environment(all []string, add map[string]string, hidden []string) []string {
+	set := map[string]string{}
+	may := func(name string) bool {
+		return !credentialLike(name) && !slices.ContainsFunc(hidden, func(h string) bool { return strings.EqualFold(h, name) })
+	}
+	for _, kv := range all {
+		name, v, _ := strings.Cut(kv, "=")
+		up := strings.ToUpper(name)
+		if (slices.Contains(envNames, up) || slices.ContainsFunc(envPrefixes, func(p string) bool { return strings.HasPrefix(up, p) })) && may(name) {
+			set[name] = v
+		}
+	}
+	for name, v := range add {
+		if may(name) && name != "BASH_ENV" && name != "ENV" {
+			set[name] = v
+		}
+	}
+	for name, v := range envFixed {
+		if _, ok := add[name]; !ok {
+			set[name] = v
+		}
+	}
+	out := make([]string, 0, len(set))
+	for name, v := range set {
+		out = append(out, name+"="+v)
+	}
+	sort.Strings(out)
+	return out
+}

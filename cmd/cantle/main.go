@@ -1,0 +1,15 @@
+// Command cantle is a terminal coding agent.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/cantle-dev/cantle/internal/cli"
+	"github.com/cantle-dev/cantle/sandbox"
+)
+
+func main() {
+	sandbox.Main() // first: this process may be the helper
+	os.Exit(cli.Main(context.Background(), cli.System(), os.Args[1:]))
+}

@@ -1,0 +1,101 @@
+package app
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"net/url"
+
+	"github.com/cantle-dev/cantle/internal/config"
+	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/catalog"
+	"github.com/cantle-dev/cantle/llm/demo"
+	"github.com/cantle-dev/cantle/llm/provider"
+	"github.com/cantle-dev/cantle/llm/wrap"
+)
+
+// DemoModel is the stand-in that needs no key and no network.
+const DemoModel = "demo:offline"
+
+// model opens the model that the settings name.
+func (o Options) model() (llm.Model, error) {
+	ref := o.Config.Model
+	switch ref {
+	case "":
+		return nil, Usage("no model is configured: name one with -m provider:model, in CANTLE_MODEL, or as \"model\" in %s/settings.json; %s needs no key", o.Home, DemoModel)
+	case DemoModel:
+		return demo.New("offline"), nil
+	}
+	po, err := ProviderOptions(o.Config, o.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	known := o.Config.Models[ref]
+	var changeErr error
+	po.Change = func(i *llm.Info) { changeErr = override(i, known) }
+	m, err := provider.Open(ref, po)
+	if err == nil {
+		err = changeErr
+	}
+	if err != nil {
+		if errors.Is(err, provider.ErrNoKey) {
+			return nil, Usage("%w, or try %s, which needs none", err, DemoModel)
+		}
+		return nil, Usage("%w", err)
+	}
+	return wrap.Retry(m, wrap.RetryOptions{}), nil
+}
+
+// ProviderOptions are the providers of the catalog and of the settings.
+func ProviderOptions(c *config.Config, getenv func(string) string) (provider.Options, error) {
+	stall, err := config.Duration("stall", c.Stall)
+	if err != nil {
+		return provider.Options{}, Usage("%w", err)
+	}
+	po := provider.Options{Getenv: getenv, Stall: stall}
+	for name, p := range c.Providers {
+		cu := provider.Custom{Provider: catalog.Provider{Name: name, Wire: p.Wire, BaseURL: p.BaseURL}, Profile: p.Profile, Query: url.Values{}}
+		if p.APIKeyEnv != "" {
+			cu.KeyEnv = []string{p.APIKeyEnv}
+		}
+		for k, v := range p.Query {
+			cu.Query.Set(k, v)
+		}
+		po.Providers = append(po.Providers, cu)
+	}
+	return po, nil
+}
+
+// override lays what the settings say of a model over what is assumed.
+func override(i *llm.Info, m config.Model) error {
+	if m.Context > 0 {
+		i.Context = m.Context
+	}
+	if m.Output > 0 {
+		i.Output = m.Output
+	}
+	for _, f := range []struct{ to, from *bool }{
+		{&i.Traits.Images, m.Images}, {&i.Traits.PDF, m.PDF}, {&i.Traits.Thinking, m.Thinking},
+		{&i.Traits.Schema, m.Schema}, {&i.Traits.NoTemperature, m.NoTemperature},
+	} {
+		if f.from != nil {
+			*f.to = *f.from
+		}
+	}
+	if m.Price != nil {
+		p, err := m.Price.Price()
+		if err != nil {
+			return err
+		}
+		i.Price = p
+	}
+	return nil
+}
+
+func randomID(n int) string {
+	b := make([]byte, n)
+	if _, err := rand.Read(b); err != nil {
+		panic(err) // crypto/rand does not fail on a supported system
+	}
+	return hex.EncodeToString(b)[:n]
+}

@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/cantle-dev/cantle/agent"
+	"github.com/cantle-dev/cantle/internal/app"
+	"github.com/cantle-dev/cantle/llm"
+)
+
+// Line is a line of run --input stream-json.
+type Line struct {
+	Type   string `json:"type"` // user, steer, followup, answer, interrupt
+	Text   string `json:"text,omitempty"`
+	ID     string `json:"id,omitempty"` // of the question that an answer is for
+	OK     bool   `json:"ok,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// maxLine bounds a line of input.
+const maxLine = 16 << 20
+
+// conversation reads lines of JSON from standard input while a run goes on.
+type conversation struct {
+	sc *bufio.Scanner
+
+	mu      sync.Mutex
+	answers map[string]chan *agent.Answer
+	early   map[string]*agent.Answer // came before their questions
+	ended   bool
+}
+
+func newConversation(r io.Reader) *conversation {
+	sc := bufio.NewScanner(r)
+	sc.Buffer(nil, maxLine)
+	return &conversation{sc: sc, answers: map[string]chan *agent.Answer{}, early: map[string]*agent.Answer{}}
+}
+
+// next returns the next line that is not blank.
+func (c *conversation) next() (Line, error) {
+	for c.sc.Scan() {
+		text := strings.TrimSpace(c.sc.Text())
+		if text == "" {
+			continue
+		}
+		dec := json.NewDecoder(strings.NewReader(text))
+		dec.DisallowUnknownFields()
+		var l Line
+		if err := dec.Decode(&l); err != nil {
+			return l, fmt.Errorf("this line of input is not understood: %w", err)
+		}
+		switch l.Type {
+		case "user", "steer", "followup", "answer", "interrupt":
+			return l, nil
+		}
+		return l, fmt.Errorf("this line of input has the type %q: use user, steer, followup, answer or interrupt", l.Type)
+	}
+	if err := c.sc.Err(); err != nil {
+		return Line{}, fmt.Errorf("standard input: %w: %w", err, io.EOF)
+	}
+	return Line{}, io.EOF
+}
+
+// first returns the prompt that opens the conversation.
+func (c *conversation) first(context.Context) (string, error) {
+	l, err := c.next()
+	if err == nil && l.Type != "user" {
+		err = fmt.Errorf("the first line of input must be of the type user, not %s", l.Type)
+	}
+	if errors.Is(err, io.EOF) {
+		err = errors.New("there is no prompt: standard input has no line of the type user")
+	}
+	if err != nil {
+		return "", app.Usage("%w", err)
+	}
+	return l.Text, nil
+}
+
+// follow takes what comes while the run goes on. Lines that are not understood
+// are answered with a warning, and the run goes on.
+func (c *conversation) follow(st *agent.Stream, stop func(), out output) {
+	for {
+		l, err := c.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			c.end()
+			return
+		case err != nil:
+			if o, ok := out.(*jsonOut); ok {
+				o.mu.Lock()
+				_ = jsonLine(o.e.Out, map[string]any{"type": "error", "data": map[string]string{"message": err.Error()}})
+				o.mu.Unlock()
+			} else {
+				out.note(err.Error())
+			}
+			continue
+		}
+		switch l.Type {
+		case "user", "followup":
+			st.FollowUp(llm.Text{Text: l.Text})
+		case "steer":
+			st.Steer(llm.Text{Text: l.Text})
+		case "interrupt":
+			stop()
+		case "answer":
+			c.answer(l)
+		}
+	}
+}
+
+func (c *conversation) answer(l Line) {
+	a := &agent.Answer{OK: l.OK, Reason: l.Reason}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ch, ok := c.answers[l.ID]; ok {
+		delete(c.answers, l.ID)
+		ch <- a
+		return
+	}
+	c.early[l.ID] = a
+}
+
+// end tells the questions that wait that no answer will come.
+func (c *conversation) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	for id, ch := range c.answers {
+		delete(c.answers, id)
+		close(ch)
+	}
+}
+
+// ask waits for the answer. When the input has ended, the run ends as pending.
+func (c *conversation) ask(ctx context.Context, _ *agent.Turn, q *agent.Question) (*agent.Answer, error) {
+	c.mu.Lock()
+	if a, ok := c.early[q.ID]; ok {
+		delete(c.early, q.ID)
+		c.mu.Unlock()
+		return a, nil
+	}
+	if c.ended {
+		c.mu.Unlock()
+		return nil, agent.ErrPending
+	}
+	ch := make(chan *agent.Answer, 1)
+	c.answers[q.ID] = ch
+	c.mu.Unlock()
+	select {
+	case a, ok := <-ch:
+		if !ok {
+			return nil, agent.ErrPending
+		}
+		return a, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}

@@ -1,0 +1,295 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cantle-dev/cantle/agent"
+	"github.com/cantle-dev/cantle/internal/app"
+	"github.com/cantle-dev/cantle/llm"
+)
+
+// output shows a run.
+type output interface {
+	event(agent.Event)
+	note(text string)
+	close(res *agent.Result, err error, code int) error
+}
+
+func newOutput(e Env, form string, verbose bool) (output, error) {
+	switch form {
+	case "text":
+		return &textOut{e: e, live: e.OutTTY, chatty: verbose || e.OutTTY && e.ErrTTY}, nil
+	case "json":
+		return &jsonOut{e: e, verbose: verbose}, nil
+	case "stream-json":
+		return &jsonOut{e: e, verbose: verbose, stream: true}, nil
+	}
+	return nil, app.Usage("--output %q: use text, json or stream-json", form)
+}
+
+// SchemaVersion is the version of the documents that run writes.
+const SchemaVersion = 1
+
+// Document is what run --output json prints, and the last line of stream-json.
+type Document struct {
+	Type        string          `json:"type"` // "result"
+	Version     int             `json:"schema_version"`
+	Status      string          `json:"status"` // completed, failed, cancelled, rejected, limited, pending
+	Result      string          `json:"result"`
+	Structured  json.RawMessage `json:"structured,omitempty"`
+	SessionID   string          `json:"session_id,omitempty"`
+	Usage       *agent.Usage    `json:"usage"`
+	Cost        *float64        `json:"cost"` // US dollars; null: unknown
+	Turns       int             `json:"num_turns"`
+	ToolCalls   int             `json:"tool_calls"`
+	Termination string          `json:"termination_reason"`
+	Reason      string          `json:"reason,omitempty"`
+	Denials     []agent.Denial  `json:"permission_denials,omitempty"`
+	StandIn     bool            `json:"stand_in,omitempty"`
+	Duration    int64           `json:"duration_ms"`
+	ExitCode    int             `json:"exit_code"`
+	Error       *ErrorDoc       `json:"error"`
+}
+
+// ErrorDoc is an error in a Document.
+type ErrorDoc struct {
+	Kind    string `json:"kind"` // as llm.Kind; "usage" or "error"
+	Message string `json:"message"`
+}
+
+func document(res *agent.Result, err error, code int) Document {
+	d := Document{Type: "result", Version: SchemaVersion, Status: string(agent.StatusFailed), Termination: string(agent.StopError), ExitCode: code}
+	if res != nil {
+		d.Status, d.Termination, d.Reason = string(res.Stop.Status()), string(res.Stop), res.Reason
+		d.Result, d.Structured, d.SessionID = res.Text, res.Value, res.Session
+		d.Usage, d.Turns, d.ToolCalls, d.Denials = &res.Usage, res.Turns, res.Calls, res.Denied
+		d.Duration = res.Duration.Milliseconds()
+		if res.Cost != nil {
+			usd := res.Cost.Dollars()
+			d.Cost = &usd
+		}
+	}
+	if err != nil {
+		d.Error = &ErrorDoc{Kind: "error", Message: advise(err)}
+		var e *llm.Error
+		switch {
+		case errors.As(err, &e):
+			d.Error.Kind = string(e.Kind)
+		case code == ExitUsage:
+			d.Error.Kind, d.Termination = "usage", "usage"
+		}
+	}
+	return d
+}
+
+type jsonOut struct {
+	e               Env
+	verbose, stream bool
+	standIn         bool
+	mu              sync.Mutex
+}
+
+func (o *jsonOut) event(ev agent.Event) {
+	if s, ok := ev.Data.(agent.RunStarted); ok {
+		o.standIn = s.StandIn
+	}
+	if o.stream {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		_ = jsonLine(o.e.Out, ev) // a reader that went away shows at the end
+	}
+}
+
+func (o *jsonOut) note(text string) {
+	if o.verbose {
+		fmt.Fprintln(o.e.Err, "cantle: "+text)
+	}
+}
+
+func (o *jsonOut) close(res *agent.Result, err error, code int) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	d := document(res, err, code)
+	d.StandIn = o.standIn
+	return jsonLine(o.e.Out, d)
+}
+
+// textOut prints the answer, and for a person at a terminal what is done.
+type textOut struct {
+	e       Env
+	live    bool // the answer is shown as it comes
+	chatty  bool // what is done is shown on standard error
+	mu      sync.Mutex
+	open    bool // the last line of the answer has no end yet
+	shown   strings.Builder
+	spin    *spinner
+	standIn bool
+}
+
+func (o *textOut) note(text string) {
+	if o.chatty {
+		fmt.Fprintln(o.e.Err, "cantle: "+clean(text))
+	}
+}
+
+func (o *textOut) event(ev agent.Event) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.spin.stop()
+	o.spin = nil
+	switch d := ev.Data.(type) {
+	case agent.RunStarted:
+		o.standIn = o.standIn || d.StandIn && ev.Path == ""
+		if d.StandIn && ev.Path == "" && o.chatty {
+			fmt.Fprintf(o.e.Err, "cantle: %s is a stand-in, not a language model\n", d.Model)
+		}
+	case agent.TextDelta:
+		if o.live && ev.Path == "" {
+			t := clean(d.Text)
+			_, _ = io.WriteString(o.e.Out, t) // a terminal that went away ends the program anyway
+			o.shown.WriteString(t)
+			o.open = !strings.HasSuffix(t, "\n") && t != "" || t == "" && o.open
+		}
+		return
+	case agent.TurnStarted:
+		if o.chatty && o.e.ErrTTY {
+			o.spin = startSpinner(o.e.Err)
+		}
+	}
+	if o.chatty {
+		o.progress(ev)
+	}
+}
+
+func (o *textOut) progress(ev agent.Event) {
+	say := func(format string, args ...any) {
+		o.endLine()
+		fmt.Fprintf(o.e.Err, format+"\n", args...)
+	}
+	at := ""
+	if ev.Path != "" {
+		at = ev.Path + " "
+	}
+	switch d := ev.Data.(type) {
+	case agent.ToolFinished:
+		mark := "→"
+		if d.IsError {
+			mark = "✗"
+		}
+		say("%s▸ %s %s %s", at, callLine(d.Call), mark, summary(d.Parts))
+	case agent.Retrying:
+		say("%s… %s: trying again in %v", at, clean(d.Error), d.Wait.Round(100*time.Millisecond))
+	case agent.Switched:
+		say("%s… %s answers in the place of %s", at, d.To, d.From)
+	case agent.Continued:
+		say("[continuation %d/%d]", d.Attempt, d.Of)
+	case agent.Repaired:
+		say("%s", d.Text)
+	case agent.Warning:
+		say("%s", clean(d.Text))
+	}
+}
+
+func (o *textOut) endLine() {
+	if o.open {
+		_, _ = io.WriteString(o.e.Out, "\n")
+		o.open = false
+	}
+}
+
+func (o *textOut) close(res *agent.Result, err error, code int) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.spin.stop()
+	o.endLine()
+	text := ""
+	if res != nil {
+		text = res.Text
+		if len(res.Value) > 0 {
+			text = string(res.Value)
+		}
+	}
+	if o.live {
+		if s := strings.TrimSpace(text); s != "" && !strings.Contains(o.shown.String(), strings.TrimSpace(clean(s))) {
+			fmt.Fprintln(o.e.Out, clean(s))
+		}
+	} else if text != "" && code != ExitError && code != ExitUsage {
+		// On failure standard output stays empty: a script sees the exit code.
+		if _, err := fmt.Fprintln(o.e.Out, strings.TrimRight(text, "\n")); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(o.e.Err, "cantle: "+clean(advise(err)))
+	} else if code != ExitOK && res != nil {
+		fmt.Fprintf(o.e.Err, "cantle: stopped: %s", res.Stop)
+		if res.Reason != "" {
+			fmt.Fprintf(o.e.Err, ": %s", clean(res.Reason))
+		}
+		fmt.Fprintln(o.e.Err)
+	}
+	if o.chatty && res != nil {
+		fmt.Fprintln(o.e.Err, turnLine(res))
+	}
+	return nil
+}
+
+// turnLine sums a run up in a line.
+func turnLine(r *agent.Result) string {
+	cached := ""
+	if n := r.Usage.CacheRead; n > 0 {
+		cached = fmt.Sprintf(" (%s cached)", quantity(n))
+	}
+	cost := "cost n/a"
+	if r.Cost != nil {
+		cost = r.Cost.String()
+	}
+	return fmt.Sprintf("— %d steps · %d tools · %s in / %s out%s · %s · %.1fs", r.Turns, r.Calls,
+		quantity(r.Usage.Prompt()), quantity(r.Usage.Output), cached, cost, r.Duration.Seconds())
+}
+
+func callLine(c llm.ToolCall) string {
+	return clean(c.Name) + "(" + clipLine(string(c.Input), 72) + ")"
+}
+
+func summary(ps llm.Parts) string {
+	text := strings.TrimSpace(ps.Text())
+	if text == "" && len(ps) > 0 {
+		return "(file)"
+	}
+	return clipLine(text, 100)
+}
+
+// clipLine is the first line of s, n runes of it at most, and safe to print.
+func clipLine(s string, n int) string {
+	s, more, _ := strings.Cut(s, "\n")
+	r := []rune(clean(s))
+	if len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	if strings.TrimSpace(more) != "" {
+		return string(r) + " …"
+	}
+	return string(r)
+}
+
+// clean takes out of text that is not ours what would drive a terminal.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < ' ' || r == 0x7F || r >= 0x80 && r < 0xA0:
+			return -1
+		case r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069: // changes of direction
+			return -1
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,288 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cantle-dev/cantle/agent"
+	"github.com/cantle-dev/cantle/internal/app"
+	"github.com/cantle-dev/cantle/llm"
+)
+
+type runFlags struct {
+	flags
+	output, input string
+	json, verbose bool
+	prompt        string
+	files, images []string
+}
+
+func newRun(e Env) *cobra.Command {
+	f := &runFlags{}
+	c := &cobra.Command{
+		Use:   "run [prompt]",
+		Short: "Do one task and exit",
+		Long: "Do one task and exit. The prompt is the argument, standard input, or both.\n\n" +
+			"Exit codes: 0 finished; 1 error, refusal, blocked; 2 bad usage or settings; 3 a limit;\n" +
+			"4 waiting for an answer; 130 interrupted; 143 terminated.",
+		Example: "  cantle run -m demo:offline \"what does this project do?\"\n  git diff | cantle run -m anthropic:claude-opus-4-8 \"review this\"",
+		Args:    cobra.ArbitraryArgs,
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), e, args) },
+	}
+	f.add(c)
+	fs := c.Flags()
+	fs.StringVarP(&f.output, "output", "o", "text", "text, json or stream-json")
+	fs.StringVar(&f.output, "output-format", "text", "the same as --output")
+	fs.StringVar(&f.input, "input", "text", "text or stream-json")
+	fs.BoolVar(&f.json, "json", false, "the same as --output json")
+	fs.BoolVarP(&f.verbose, "verbose", "v", false, "say on standard error what is done")
+	fs.StringVarP(&f.prompt, "prompt", "p", "", "the prompt, as other agents have it")
+	fs.StringArrayVar(&f.files, "file", nil, "add this file to the prompt (again for more)")
+	fs.StringArrayVar(&f.images, "image", nil, "add this image to the prompt (again for more)")
+	return c
+}
+
+func (f *runFlags) run(ctx context.Context, e Env, args []string) error {
+	if f.json {
+		f.output = "json"
+	}
+	out, err := newOutput(e, f.output, f.verbose)
+	if err != nil {
+		return err
+	}
+	// From here on json and stream-json get their closing document, always.
+	res, code, err := f.perform(ctx, e, args, out)
+	if err != nil {
+		var ex exit
+		if !errors.As(err, &ex) {
+			code = ExitError
+			if errors.Is(err, app.ErrUsage) || isConfig(err) {
+				code = ExitUsage
+			}
+		}
+	}
+	if err := out.close(res, err, code); err != nil {
+		return err
+	}
+	if code != ExitOK {
+		return exit(code)
+	}
+	return nil
+}
+
+func (f *runFlags) perform(ctx context.Context, e Env, args []string, out output) (*agent.Result, int, error) {
+	var conv *conversation
+	switch f.input {
+	case "text":
+	case "stream-json":
+		conv = newConversation(e.In)
+	default:
+		return nil, 0, app.Usage("--input %q: use text or stream-json", f.input)
+	}
+	prompt, err := f.read(ctx, e, args, conv)
+	if err != nil {
+		return nil, 0, err
+	}
+	var ask agent.AskFunc
+	switch {
+	case conv != nil:
+		ask = conv.ask
+	case e.InTTY && e.ErrTTY:
+		ask = newAsker(e, out).ask
+	}
+	a, err := f.open(ctx, e, ask)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer a.Close()
+	for _, n := range a.Notes {
+		out.note(n)
+	}
+	in, err := f.attach(prompt, a.Info)
+	if err != nil {
+		return nil, 0, err
+	}
+	ctx, stop, ended := withSignals(ctx)
+	defer stop()
+	st := a.Agent.Stream(ctx, a.Session, in...)
+	if conv != nil {
+		go conv.follow(st, stop, out)
+	}
+	for ev, err := range st.Events() {
+		if err != nil {
+			return st.Result(), codeOf(st.Result(), ended()), err
+		}
+		out.event(ev)
+	}
+	return st.Result(), codeOf(st.Result(), ended()), nil
+}
+
+// codeOf is the exit code for a result.
+func codeOf(r *agent.Result, sig os.Signal) int {
+	if r == nil {
+		return ExitError
+	}
+	switch r.Stop.Status() {
+	case agent.StatusCompleted:
+		return ExitOK
+	case agent.StatusLimited:
+		return ExitLimit
+	case agent.StatusPending:
+		return ExitPending
+	case agent.StatusCancelled:
+		switch {
+		case r.Stop == agent.StopCancelled:
+			return ExitError
+		case sig == syscall.SIGTERM:
+			return ExitTerminated
+		}
+		return ExitInterrupted
+	}
+	return ExitError
+}
+
+// withSignals ends the context on Ctrl-C and SIGTERM. A second one ends the
+// program at once.
+func withSignals(ctx context.Context) (context.Context, func(), func() os.Signal) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	ch := make(chan os.Signal, 2)
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	var got atomic.Value
+	done := make(chan struct{})
+	go func() {
+		for n := 0; ; n++ {
+			select {
+			case s := <-ch:
+				if n > 0 {
+					os.Exit(ExitInterrupted)
+				}
+				got.Store(s)
+				cancel(fmt.Errorf("the program got the signal %q", s))
+			case <-done:
+				return
+			}
+		}
+	}()
+	var stopped atomic.Bool
+	stop := func() {
+		if !stopped.Swap(true) {
+			signal.Stop(ch)
+			close(done)
+			cancel(context.Canceled)
+		}
+	}
+	return ctx, stop, func() os.Signal {
+		s, _ := got.Load().(os.Signal)
+		return s
+	}
+}
+
+// read puts the prompt together.
+func (f *runFlags) read(ctx context.Context, e Env, args []string, conv *conversation) (string, error) {
+	var parts []string
+	if t := strings.TrimSpace(strings.Join(args, " ")); t != "" {
+		parts = append(parts, t)
+	}
+	if f.prompt != "" {
+		parts = append(parts, f.prompt)
+	}
+	if conv != nil {
+		if len(parts) > 0 {
+			return strings.Join(parts, "\n\n"), nil
+		}
+		return conv.first(ctx)
+	}
+	if !e.InTTY && e.In != nil {
+		text, err := readInput(e.In, len(parts) > 0)
+		if err != nil {
+			return "", fmt.Errorf("standard input: %w", err)
+		}
+		if t := strings.TrimRight(text, "\n"); strings.TrimSpace(t) != "" {
+			parts = append(parts, t)
+		}
+	}
+	if len(parts) == 0 && !f.cont && f.resume == "" {
+		return "", app.Usage("there is no prompt: give it as an argument or on standard input")
+	}
+	return strings.Join(parts, "\n\n"), nil
+}
+
+// maxInput bounds what is read from standard input.
+const maxInput = 10 << 20
+
+// readInput reads standard input to its end. When there is a prompt already,
+// a pipe that says nothing is not waited for.
+func readInput(r io.Reader, optional bool) (string, error) {
+	br := bufio.NewReader(io.LimitReader(r, maxInput+1))
+	if optional {
+		first := make(chan error, 1)
+		go func() {
+			_, err := br.Peek(1)
+			first <- err
+		}()
+		if !arrives(first) {
+			return "", nil
+		}
+	}
+	b, err := io.ReadAll(br)
+	if len(b) > maxInput {
+		return "", fmt.Errorf("more than %d MiB: put it into a file and name that", maxInput>>20)
+	}
+	return string(b), err
+}
+
+// attach adds files and images to the prompt.
+func (f *runFlags) attach(prompt string, info llm.Info) (llm.Parts, error) {
+	var in llm.Parts
+	if prompt != "" {
+		in = append(in, llm.Text{Text: prompt})
+	}
+	for _, name := range f.files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return nil, app.Usage("--file: %w", err)
+		}
+		if len(b) > maxInput || strings.ContainsRune(string(b[:min(len(b), 8192)]), 0) {
+			return nil, app.Usage("--file %s: it is not text, or larger than %d MiB", name, maxInput>>20)
+		}
+		in = append(in, llm.Text{Text: fmt.Sprintf("<file path=%q>\n%s\n</file>", name, strings.ToValidUTF8(string(b), "\uFFFD"))})
+	}
+	for _, name := range f.images {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return nil, app.Usage("--image: %w", err)
+		}
+		mime := http.DetectContentType(b)
+		if !strings.HasPrefix(mime, "image/") && mime != "application/pdf" {
+			return nil, app.Usage("--image %s: it is %s, not an image", name, mime)
+		}
+		if strings.HasPrefix(mime, "image/") && !info.Traits.Images {
+			return nil, app.Usage("--image: %s takes no images: set models.%q.images in the settings if it does", info.Ref(), info.Ref())
+		}
+		in = append(in, llm.Blob{MIME: mime, Data: b, Name: filepath.Base(name)})
+	}
+	return in, nil
+}
+
+// jsonLine writes v as one line.
+func jsonLine(w io.Writer, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
+}
