@@ -273,7 +273,7 @@ func (s *scanner) next(buf []byte, from int) (ls, le int, ok bool) {
 		default:
 			ls, le = from, seek(buf, from, '\n')
 		}
-		if s.matches(chomp(buf[ls:le])) {
+		if s.matches(buf[ls:le]) {
 			return ls, le, true
 		}
 		from = le + 1
@@ -281,14 +281,14 @@ func (s *scanner) next(buf []byte, from int) (ls, le int, ok bool) {
 	return 0, 0, false
 }
 
-// matches says whether one line does.
+// matches says whether one line, which may end in a carriage return, does.
 func (s *scanner) matches(line []byte) bool {
 	if s.table != nil && !s.table.broken && len(line) > 0 {
 		if ok := s.table.matches(line); !s.table.broken {
 			return ok
 		}
 	}
-	return s.p.re.Match(line)
+	return s.p.re.Match(chomp(line))
 }
 
 // start is where in a line the match begins, which only a long one needs.
