@@ -185,10 +185,7 @@ func (o Options) glob(ctx context.Context, in globIn) (*tool.Result, error) {
 
 // walk is how a tree is walked for files that match pattern.
 func (o Options) walk(ignored bool, pattern string) walk.Options {
-	w := walk.Options{Ignored: ignored, Links: true}
-	if o.FS != nil {
-		w.FS = o.FS
-	}
+	w := walk.Options{FS: o.walkFS(), Ignored: ignored, Links: true}
 	if strings.Contains(pattern, "{") {
 		return w // an alternative may hold a slash
 	}

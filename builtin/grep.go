@@ -130,9 +130,11 @@ func (o Options) grep(ctx context.Context, in grepIn) (*tool.Result, error) {
 		return true
 	}}
 	s.Walk.Ignored = in.Ignored
-	if o.FS != nil {
-		s.Walk.FS = o.FS
+	s.Walk.FS = o.walkFS()
+	if in.Context > 0 || in.Before > 0 || in.After > 0 {
+		in.Mode = "content" // nothing else has context
 	}
+	g.in = in
 	ctx, cancel := context.WithTimeoutCause(ctx, findTime, errSearchTime)
 	defer cancel()
 	var stats search.Stats

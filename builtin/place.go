@@ -23,6 +23,15 @@ type place struct {
 	root target
 }
 
+// walkFS is the file system to walk, nil for the local one, which is faster by
+// itself.
+func (o Options) walkFS() walk.FS {
+	if _, local := o.fs().(localFS); local {
+		return nil
+	}
+	return o.fs()
+}
+
 // real is where a file of the walk is.
 func (p place) real(rel string) string {
 	return filepath.Join(p.root.real, filepath.FromSlash(rel))
