@@ -1,8 +1,10 @@
 package tool
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Unknown is the answer to a call of a tool that is not there: it names the
@@ -16,10 +18,11 @@ func Unknown(name string, names []string) *Result {
 		return Error(text + " There are no tools.")
 	}
 	const most = 40
-	if len(names) > most {
-		return Error(text)
+	list, rest := names[:min(most, len(names))], ""
+	if n := len(names) - len(list); n > 0 {
+		rest = fmt.Sprintf(" and %d more", n)
 	}
-	return Error(text + " The tools are " + strings.Join(names, ", ") + ".")
+	return Error(text + " The tools are " + clipTo(strings.Join(list, ", "), 2000) + rest + ".")
 }
 
 // Nearest returns the n of names that are most like name, the most like first;
@@ -37,7 +40,7 @@ func Nearest(name string, names []string, n int) []string {
 	for _, c := range names {
 		k := fold(c)
 		d := distance(key, k)
-		if k != "" && (strings.Contains(k, key) || strings.Contains(key, k)) {
+		if min(len(k), len(key)) >= 3 && (strings.Contains(k, key) || strings.Contains(key, k)) {
 			d = min(d, 2)
 		}
 		if d <= max(2, len(key)/3) {
@@ -55,13 +58,10 @@ func Nearest(name string, names []string, n int) []string {
 // fold leaves letters and digits, in lower case.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		case r == '_' || r == '-' || r == ' ' || r == '.' || r < ' ':
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 			return -1
 		}
-		return r
+		return unicode.ToLower(r)
 	}, s)
 }
 

@@ -1,19 +1,19 @@
 package tool
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime/debug"
 
 	"github.com/cantle-dev/cantle/llm"
 )
 
 // New makes a tool from fn. The input's schema comes from In, which must be a
-// struct: see [SchemaFor]. Arguments that do not fit it are answered for the
-// model and fn is not called. An Out that is a string, [llm.Parts] or *[Result]
+// struct: see [SchemaFor]. Arguments that do not fit it are an [*InputError], and
+// fn is not called: see [Decode]. An Out that is a string, [llm.Parts] or *[Result]
 // is sent as it is; any other is sent as JSON, which is the Detail too.
 //
 // It panics if the spec has no name or In cannot come from JSON: both are bugs
@@ -51,13 +51,21 @@ func (t *funcTool[In, Out]) Call(ctx context.Context, c *Call) (*Result, error) 
 	case llm.Parts:
 		return &Result{Parts: v}, nil
 	case *Result:
+		if v == nil {
+			return nil, noResult(t.spec.Name)
+		}
 		return v, nil
 	}
-	b, err := json.Marshal(out)
+	b, err := marshal(out)
 	if err != nil {
 		return nil, fmt.Errorf("%s: the result has no JSON form: %w", t.spec.Name, err)
 	}
 	return &Result{Parts: llm.Texts(string(b)), Detail: b}, nil
+}
+
+// Normalize is [Normalizer.Normalize].
+func (t *funcTool[In, Out]) Normalize(raw json.RawMessage) (json.RawMessage, error) {
+	return mend(shapeOf(reflect.TypeFor[In]()), raw)
 }
 
 type callKey struct{}
@@ -85,7 +93,13 @@ type PanicError struct {
 }
 
 func (e *PanicError) Error() string {
-	return fmt.Sprintf("the tool %s failed with an internal error: %v", e.Tool, e.Value)
+	return fmt.Sprintf("the tool %s failed with an internal error: %s", e.Tool, clip(fmt.Sprint(e.Value)))
+}
+
+// Unwrap returns the value of the panic if that is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
 }
 
 // Run calls t with c. A panic is returned as a [*PanicError]; a nil result
@@ -98,24 +112,9 @@ func Run(ctx context.Context, t Tool, c *Call) (res *Result, err error) {
 	}()
 	res, err = t.Call(ctx, c)
 	if res == nil && err == nil {
-		err = errors.New("the tool " + c.Name + " gave no result")
+		err = noResult(c.Name)
 	}
 	return res, err
 }
 
-// Canonical is raw with its objects' keys sorted and no blanks, numbers as they
-// were written: equal values have equal canonical forms. What is not JSON is
-// returned as it is.
-func Canonical(raw json.RawMessage) []byte {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return raw
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return raw
-	}
-	return b
-}
+func noResult(name string) error { return errors.New("the tool " + name + " gave no result") }
