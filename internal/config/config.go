@@ -42,6 +42,8 @@ type Config struct {
 	Warnings []string `json:"-"`
 	// Files are the settings files that were read.
 	Files []string `json:"-"`
+
+	tree json.RawMessage // all layers so far
 }
 
 // Permissions are the rules and the mode.

@@ -163,29 +163,46 @@ func (c *Config) merge(layer map[string]json.RawMessage, from string, text []byt
 		}
 		return e
 	}
-	rules := c.Permissions
-	// Decoding writes into a slice that is there: the rules so far are kept out
-	// of its way.
-	c.Permissions = Permissions{DefaultMode: rules.DefaultMode}
-	if err := json.Unmarshal(b, c); err != nil {
+	c.tree = merged(c.tree, b, "")
+	origin, warnings, files, tree := c.From, c.Warnings, c.Files, c.tree
+	*c = Config{From: origin, Warnings: warnings, Files: files, tree: tree}
+	if err := json.Unmarshal(tree, c); err != nil {
 		return &Error{File: from, Text: err.Error()}
 	}
-	add := func(to *[]string, old, more []string) {
-		*to = slices.Clone(old)
-		for _, r := range more {
-			if !slices.Contains(*to, r) {
-				*to = append(*to, r)
-			}
-		}
-	}
-	add(&c.Permissions.Allow, rules.Allow, over.Permissions.Allow)
-	add(&c.Permissions.Deny, rules.Deny, over.Permissions.Deny)
-	add(&c.Permissions.Ask, rules.Ask, over.Permissions.Ask)
-	add(&c.Permissions.AdditionalDirectories, rules.AdditionalDirectories, over.Permissions.AdditionalDirectories)
 	for _, k := range slices.Sorted(maps.Keys(layer)) {
 		c.note(k, layer[k], from)
 	}
 	return nil
+}
+
+// added are the lists to which each layer adds.
+var added = []string{".permissions.allow", ".permissions.deny", ".permissions.ask", ".permissions.additionalDirectories"}
+
+// merged lays the value over on top of base: objects are merged key by key,
+// and all else is replaced.
+func merged(base, over json.RawMessage, path string) json.RawMessage {
+	if slices.Contains(added, path) {
+		var a, b []json.RawMessage
+		if json.Unmarshal(base, &a) == nil && json.Unmarshal(over, &b) == nil {
+			for _, r := range b {
+				if !slices.ContainsFunc(a, func(o json.RawMessage) bool { return string(o) == string(r) }) {
+					a = append(a, r)
+				}
+			}
+			out, _ := json.Marshal(a) // raw JSON marshals
+			return out
+		}
+		return over
+	}
+	var a, b map[string]json.RawMessage
+	if json.Unmarshal(base, &a) != nil || json.Unmarshal(over, &b) != nil || a == nil || b == nil {
+		return over
+	}
+	for k, v := range b {
+		a[k] = merged(a[k], v, path+"."+k)
+	}
+	out, _ := json.Marshal(a) // raw JSON marshals
+	return out
 }
 
 func (c *Config) note(key string, v json.RawMessage, from string) {
