@@ -52,10 +52,11 @@ func TestInfo(t *testing.T) {
 
 // repo is a directory with tools over it that behave as a coding agent's do.
 type repo struct {
-	dir    string
-	tools  []llm.ToolSpec
-	fail   map[string]string // by tool: the error that it gives
-	called []string
+	dir     string
+	tools   []llm.ToolSpec
+	fail    map[string]string // by tool: the error that it gives
+	grouped bool              // Grep writes the path above its lines, and a blank before each
+	called  []string
 }
 
 func newRepo(t *testing.T, files map[string]string) *repo {
@@ -181,8 +182,14 @@ func (r *repo) do(name string, in map[string]any) (string, error) {
 			if err != nil {
 				return "", err
 			}
+			head := n + "\n"
 			for i, l := range strings.Split(string(data), "\n") {
-				if re.MatchString(l) {
+				switch {
+				case !re.MatchString(l):
+				case r.grouped:
+					fmt.Fprintf(&b, "%s%d: %s\n", head, i+1, l)
+					head = ""
+				default:
 					fmt.Fprintf(&b, "%s:%d:%s\n", n, i+1, l)
 				}
 			}
@@ -315,6 +322,7 @@ func TestWordsOfThePrompt(t *testing.T) {
 		"main.go":                "package main\n\nfunc main() {}\n",
 		"z.txt":                  "notes about parseHeader\n",
 	})
+	r.grouped = true
 	text, ms := r.play(t, ask("Where is parseHeader defined? Look at z.txt too, please."))
 	r.checkQuotes(t, text, 3)
 	for _, want := range []string{"`a/deep/place/needle.go:3` says:", "func parseHeader(b []byte) int", "was shown 2 lines in 2 files", "notes about parseHeader"} {
@@ -323,7 +331,7 @@ func TestWordsOfThePrompt(t *testing.T) {
 		}
 	}
 	// The next question of the conversation is looked into anew.
-	r.called = nil
+	r.called, r.grouped = nil, false
 	text, _ = r.play(t, append(ms, llm.UserText("And what has \"package main\" in it?")))
 	if !slices.Contains(r.called, "Grep") || !strings.Contains(text, "`package main`") {
 		t.Errorf("called %v:\n%s", r.called, text)

@@ -130,6 +130,7 @@ func (s *script) hits() []hit {
 			continue
 		}
 		heading := ""
+		var found []hit
 		for line := range strings.Lines(st.text()) {
 			line = strings.TrimSuffix(line, "\n")
 			m := bareHit.FindStringSubmatch(line)
@@ -140,11 +141,19 @@ func (s *script) hits() []hit {
 				continue
 			}
 			n, err := strconv.Atoi(m[2])
-			if err != nil || len(out) >= maxListed {
+			if err != nil || len(found) >= maxListed {
 				continue
 			}
-			out = append(out, hit{strings.TrimPrefix(m[1], "./"), n, m[3]})
+			found = append(found, hit{strings.TrimPrefix(m[1], "./"), n, m[3]})
 		}
+		// Where every text starts with a blank, the blank may be the tool's.
+		// Without it each is a part of its line in any case.
+		if !slices.ContainsFunc(found, func(h hit) bool { return !strings.HasPrefix(h.text, " ") }) {
+			for i := range found {
+				found[i].text = found[i].text[1:]
+			}
+		}
+		out = append(out, found...)
 	}
 	return out
 }
@@ -265,7 +274,7 @@ func named(word string, files []string) (string, bool) {
 }
 
 // salient are the words of a prompt that are worth a search: what stands in
-// quotes, then what looks like a name in a program, then the longest.
+// quotes and what looks like a name in a program, or else the longest.
 func salient(prompt string) []string {
 	const most = 2
 	prompt = prompt[:min(len(prompt), 2000)]
@@ -293,8 +302,10 @@ func salient(prompt string) []string {
 		}
 	}
 	slices.SortStableFunc(plain, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	for _, w := range plain {
-		add(w)
+	if len(out) == 0 { // beside a name, plain words say little
+		for _, w := range plain {
+			add(w)
+		}
 	}
 	return out
 }

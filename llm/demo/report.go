@@ -251,7 +251,17 @@ func (s *script) reportHits(b *strings.Builder) int {
 	const most = 3
 	shown := map[string]bool{}
 	n := 0
-	for _, h := range hits { // one of each file
+	// Declarations before uses, and one line of each file.
+	slices.SortStableFunc(hits, func(a, b hit) int {
+		rank := func(h hit) int {
+			if declaration.MatchString(h.text) {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Compare(rank(a), rank(b))
+	})
+	for _, h := range hits {
 		if n < most && !shown[h.path] && quotable(h.text) {
 			quote(b, fmt.Sprintf("`%s:%d` says:", h.path, h.line), h.text)
 			shown[h.path] = true

@@ -203,6 +203,7 @@ func (s *script) look() {
 		s.plan(look, grepNames,
 			arg{names: []string{"pattern", "query", "regex"}, value: quoteRegexp(w)},
 			arg{names: []string{"output_mode"}, value: "content", optional: true},
+			arg{names: []string{"case_insensitive", "ignore_case", "-i"}, value: true, optional: true},
 			arg{names: []string{"head_limit", "max_results", "limit"}, value: 50, optional: true})
 	}
 }
