@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cantle-dev/cantle/agent"
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/sandbox"
 	"github.com/cantle-dev/cantle/tool"
@@ -25,9 +24,12 @@ var bashText string
 const (
 	bashTimeout = 120 * time.Second // then a command becomes a job
 	bashMax     = 600 * time.Second
-	jobMax      = 30 * time.Minute // then a job is ended
 	heartbeat   = 15 * time.Second // of silence, after which a sign of life is shown
 )
+
+// commandMax is the size of a command line: Linux takes no argument of more
+// than 128 KiB.
+const commandMax = 120 << 10
 
 type bashIn struct {
 	Command     string `json:"command" doc:"the command line" alias:"cmd,script"`
@@ -36,15 +38,21 @@ type bashIn struct {
 	Background  bool   `json:"background,omitempty" doc:"start it as a job and return at once" alias:"run_in_background"`
 }
 
-// Bash makes the tool that runs commands.
+// Bash makes the tool that runs commands, each in a fresh shell in the call's
+// directory. It runs the text that was decided on: the target of the call's
+// first Access.
+//
+// How a command ended is an observation: a result with an exit code other than
+// 0 is no error. The result's Detail is a [CommandDetail].
 func Bash(o Options) tool.Tool {
 	o = o.filled()
 	text := strings.TrimSpace(bashText)
 	if !o.Runner.Info().Sweeps {
-		text += " A child that detaches itself (setsid) may survive the end of its command here."
+		text += " A child that detaches itself with setsid may survive the end of its command here."
 	}
 	return bash{tool.New(tool.Spec{
-		Name: "Bash", Description: text, Aliases: []string{"run_shell", "run_command", "shell", "execute_command", "python_exec"},
+		Name: "Bash", Description: text,
+		Aliases: []string{"bash", "shell", "run_shell", "run_command", "execute_command", "python_exec"},
 		Access: tool.AccessFor(func(_ context.Context, _ *tool.Call, in bashIn) ([]tool.Access, error) {
 			if err := checkCommand(in.Command); err != nil {
 				return nil, err
@@ -60,6 +68,8 @@ func checkCommand(s string) error {
 		return errors.New("the command is empty")
 	case strings.IndexByte(s, 0) >= 0:
 		return errors.New("the command holds a NUL byte")
+	case len(s) > commandMax:
+		return fmt.Errorf("the command is %d bytes long, and %d at most can be run: write a script with Write and run that", len(s), commandMax)
 	}
 	return nil
 }
@@ -72,85 +82,85 @@ func (bash) Preview(_ context.Context, c *tool.Call) (*tool.Preview, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tool.Preview{Title: in.Description, Text: in.Command}, nil
+	if err := checkCommand(in.Command); err != nil {
+		return nil, err
+	}
+	title := in.Description
+	if title == "" {
+		title = firstLine(in.Command)
+	}
+	return &tool.Preview{Title: title, Text: in.Command}, nil
 }
 
 func (o Options) bash(ctx context.Context, in bashIn) (*tool.Result, error) {
 	c := tool.FromContext(ctx)
-	if err := checkCommand(in.Command); err != nil {
+	command := in.Command
+	if c.Access != nil {
+		if len(c.Access) == 0 || c.Access[0].Op != tool.Exec {
+			return nil, errors.New("nothing was decided on that could be run")
+		}
+		command = c.Access[0].Target
+	}
+	if err := checkCommand(command); err != nil {
 		return nil, err
 	}
-	command := in.Command
-	if len(c.Access) > 0 {
-		command = c.Access[0].Target // what was decided on
+	session := sessionID(ctx)
+	if in.Background && o.Jobs.full(session) {
+		return nil, errManyJobs
 	}
 	dir := c.Dir
 	if dir == "" {
 		dir = o.Root
 	}
-	limit := bashTimeout
-	if in.Timeout > 0 {
-		limit = min(time.Duration(in.Timeout)*time.Millisecond, bashMax)
+	out := &capture{quota: o.Jobs.quota(session)}
+	if o.OutputDir != nil {
+		out.dir = func() (string, error) { return o.OutputDir(session) }
 	}
-	out := &capture{dir: o.outputDir(ctx), last: time.Now(), show: func(s string) { c.Show(llm.Text{Text: s}) }}
-	began := time.Now()
+	if c.Progress != nil && !in.Background {
+		out.show = func(s string) { c.Show(llm.Text{Text: s}) }
+	}
 	p, err := o.Runner.Start(ctx, &sandbox.Command{
 		Args: shell(command), Dir: dir, Stdout: out, Env: environment(os.Environ(), o.Env, o.Hidden),
 	})
 	if err != nil {
 		return nil, err
 	}
-	j := o.Jobs.add(ctx, command, p, out)
-	ended := make(chan struct{})
-	go func() {
-		j.exit, j.err = p.Wait()
-		j.took = time.Since(began)
-		close(j.exited)
-		close(ended)
-	}()
+	j := follow(command, p, out)
 	if in.Background {
-		return j.started("It runs in the background as job " + j.id + "."), nil
+		return o.background(session, j, "It runs in the background", false)
+	}
+	limit := bashTimeout
+	if in.Timeout > 0 {
+		limit = min(time.Duration(in.Timeout)*time.Millisecond, bashMax)
 	}
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	beat := time.NewTicker(heartbeat)
-	defer beat.Stop()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	said := j.began
 	for {
 		select {
-		case <-ended:
-			return j.result(o), nil
+		case <-j.exited:
+			return o.exited(session, j)
 		case <-ctx.Done():
-			err := p.Stop(sandbox.Grace)
-			o.Jobs.drop(j)
-			return nil, errors.Join(context.Cause(ctx), err)
+			err := j.stop("it was cancelled")
+			return nil, errors.Join(fmt.Errorf("the command was cancelled: %w", context.Cause(ctx)), err)
 		case <-timer.C:
-			return j.started(fmt.Sprintf("It has not ended after %v, and goes on in the background as job %s.", limit, j.id)), nil
-		case <-beat.C:
-			out.mu.Lock()
-			quiet := time.Since(out.last)
-			out.mu.Unlock()
-			if quiet >= heartbeat {
+			return o.timedOut(session, j, limit)
+		case <-tick.C:
+			out.flush()
+			if quiet := out.quiet(j.began); quiet >= heartbeat && time.Since(said) >= heartbeat {
+				said = time.Now()
 				c.Show(llm.Text{Text: fmt.Sprintf("[no output for %v]\n", quiet.Round(time.Second))})
 			}
 		}
 	}
 }
 
-// outputDir is the folder for whole outputs; nil is none.
-func (o Options) outputDir(ctx context.Context) func() (string, error) {
-	if o.OutputDir == nil {
-		return nil
-	}
-	id := ""
-	if t := agent.FromContext(ctx); t != nil {
-		id = t.Session.ID()
-	}
-	return func() (string, error) { return o.OutputDir(id) }
-}
-
+// shellPath is the shell that is there: bash, or the system's own.
 var shellPath = sync.OnceValue(func() string {
 	for _, p := range []string{"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"} {
-		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() {
+		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return p
 		}
 	}
@@ -161,7 +171,7 @@ var shellPath = sync.OnceValue(func() string {
 // no start-up files.
 func shell(command string) []string {
 	if runtime.GOOS == "windows" {
-		return []string{os.Getenv("COMSPEC"), "/d", "/s", "/c", command}
+		return []string{`C:\Windows\System32\cmd.exe`, "/d", "/s", "/c", command}
 	}
 	p := shellPath()
 	if strings.HasSuffix(p, "bash") {
@@ -170,18 +180,24 @@ func shell(command string) []string {
 	return []string{p, "-c", command}
 }
 
-// result is what a command that has exited came to.
-func (j *job) result(o Options) *tool.Result {
-	text, cutOff := j.out.text()
-	text = strings.TrimRight(text, "\n")
+// exited is the result of a command that has ended.
+func (o Options) exited(session string, j *job) (*tool.Result, error) {
+	// What it left is gone in a moment, or is there to stay.
+	left := false
+	timer := time.NewTimer(settleTime)
+	defer timer.Stop()
+	select {
+	case <-j.p.Done():
+		j.out.close()
+	case <-timer.C:
+		left = len(j.p.PIDs()) > 0
+	}
+	text, cutOff := j.body()
 	if text == "" {
 		text = "(no output)"
 	}
-	if cutOff {
-		if w := j.out.where(); w != "" {
-			text += "\n[" + w + ": read it with Read, offset and limit.]"
-		}
-	}
+	d := j.detail()
+	d.Truncated = cutOff
 	switch {
 	case j.err != nil:
 		text += "\n[" + j.err.Error() + "]"
@@ -190,50 +206,86 @@ func (j *job) result(o Options) *tool.Result {
 	case j.exit.Code != 0:
 		text += fmt.Sprintf("\n[exit code %d]", j.exit.Code)
 	}
-	d := j.detail()
-	select {
-	case <-j.p.Done():
-		o.Jobs.drop(j)
-		j.out.close()
-	case <-time.After(20 * time.Millisecond):
-		if pids := j.p.PIDs(); len(pids) > 0 {
-			d.Job = j.id
-			text += fmt.Sprintf("\n[It left %d process(es) running, as job %s.]", len(pids), j.id)
+	if left {
+		if err := o.Jobs.add(session, j); err != nil {
+			text += fmt.Sprintf("\n[What it left running was ended: %v]", errors.Join(err, j.stop("there were too many jobs")))
 		} else {
-			o.Jobs.drop(j)
+			d.Job = j.id
+			j.mu.Lock()
+			j.cursor = d.Bytes // until here the model is shown it now
+			j.mu.Unlock()
+			text += fmt.Sprintf("\n[It left running %s, as job %s: see Jobs.]", pidList(j.p.PIDs()), j.id)
 		}
 	}
-	return j.answer(text, d)
+	return j.answer(text, d), nil
 }
 
-// started is the result of a command that goes on.
-func (j *job) started(what string) *tool.Result {
-	text, _ := j.out.text()
-	text = strings.TrimRight(text, "\n")
-	if text != "" {
-		text += "\n"
+// timedOut makes a job of a command that goes on, or ends it if it would only
+// go on flooding.
+func (o Options) timedOut(session string, j *job, limit time.Duration) (*tool.Result, error) {
+	if !j.out.flooding() && !o.Jobs.full(session) {
+		return o.background(session, j, fmt.Sprintf("It has not ended after %v, and goes on in the background", limit), true)
+	}
+	why := fmt.Sprintf("it had printed %d bytes", j.out.size())
+	if !j.out.flooding() {
+		why = errManyJobs.Error()
+	}
+	if err := j.stop("it timed out"); err != nil {
+		return nil, err
+	}
+	text, cutOff := j.body()
+	d := j.detail()
+	d.TimedOut, d.Truncated = true, cutOff
+	return j.answer(fmt.Sprintf("%s\n[timed out after %v and was ended, since %s]", text, limit, why), d), nil
+}
+
+// background is the result of a command that goes on.
+func (o Options) background(session string, j *job, what string, timedOut bool) (*tool.Result, error) {
+	if err := o.Jobs.add(session, j); err != nil {
+		return nil, errors.Join(err, j.stop("there were too many jobs"))
+	}
+	j.mu.Lock()
+	if timedOut {
+		j.cursor = j.out.size() // as of now; the model is shown the output up to here
+	}
+	j.mu.Unlock()
+	text, cutOff := "", false
+	if timedOut {
+		text, cutOff = j.body()
+		if text != "" {
+			text += "\n"
+		}
 	}
 	d := j.detail()
-	d.Job = j.id
-	return j.answer(text+"["+what+" Read, wait for or kill it with Jobs.]", d)
+	d.Job, d.TimedOut, d.Truncated = j.id, timedOut, cutOff
+	return j.answer(fmt.Sprintf("%s[%s as job %s, for %v at most. Read it, wait for it or kill it with Jobs.]", text, what, j.id, jobMax), d), nil
 }
 
-// bashDetail is what programs are told of a command.
-type bashDetail struct {
-	Command  string `json:"command"`
-	ExitCode *int   `json:"exit_code"` // null: it goes on
-	Signal   string `json:"signal,omitempty"`
-	Bytes    int64  `json:"bytes"`
-	Output   string `json:"output_path,omitempty"`
-	Job      string `json:"job,omitempty"`
-	Duration int64  `json:"duration_ms,omitempty"`
+// body is the output, and where to find what is left out of it.
+func (j *job) body() (text string, cutOff bool) {
+	text, cutOff = j.out.text()
+	text = strings.TrimRight(text, "\n")
+	if cutOff {
+		text += "\n[" + j.out.where() + ".]"
+	}
+	return text, cutOff
 }
 
-func (j *job) detail() bashDetail {
-	d := bashDetail{Command: j.command, Bytes: j.out.size()}
-	j.out.mu.Lock()
-	d.Output = j.out.path
-	j.out.mu.Unlock()
+// CommandDetail is what the Detail of a Bash result says to programs.
+type CommandDetail struct {
+	Command   string `json:"command"`
+	ExitCode  *int   `json:"exit_code"` // null while it goes on; 128+n for signal n
+	Signal    string `json:"signal,omitempty"`
+	TimedOut  bool   `json:"timed_out"`
+	Truncated bool   `json:"truncated"`
+	Bytes     int64  `json:"output_bytes"` // of both streams
+	Output    string `json:"output_path,omitempty"`
+	Job       string `json:"job,omitempty"`
+	Duration  int64  `json:"duration_ms"`
+}
+
+func (j *job) detail() CommandDetail {
+	d := CommandDetail{Command: j.command, Bytes: j.out.size(), Output: j.out.filePath(), Duration: time.Since(j.began).Milliseconds()}
 	select {
 	case <-j.exited:
 		code := j.exit.Code
@@ -243,7 +295,7 @@ func (j *job) detail() bashDetail {
 	return d
 }
 
-func (j *job) answer(text string, d bashDetail) *tool.Result {
+func (j *job) answer(text string, d CommandDetail) *tool.Result {
 	res := tool.Text(text)
 	res.Detail, _ = json.Marshal(d) // strings and numbers marshal
 	return res

@@ -2,12 +2,12 @@ package builtin
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 )
@@ -17,135 +17,206 @@ const (
 	outputBytes = 30_000 // what the model sees at once: a quarter head, the rest tail
 	outputHead  = outputBytes / 4
 	outputTail  = outputBytes - outputHead
-	spillMax    = 100 << 20 // what is kept in a file
+	spillMax    = 100 << 20 // what is kept in a file of one command
+	sessionMax  = 1 << 30   // what is kept in the files of a session
+	showMax     = 4 << 10   // what is shown at once while a command runs
+	showEvery   = 250 * time.Millisecond
 )
 
-// capture keeps the output of a command in bounded memory: its head, its tail
-// and, once there is more, all of it in a file up to spillMax.
+// quota is what a session's files have taken.
+type quota struct{ used atomic.Int64 }
+
+// take grants n bytes, or what is left of them.
+func (q *quota) take(n int64) int64 {
+	left := sessionMax - (q.used.Add(n) - n)
+	if left >= n {
+		return n
+	}
+	left = max(left, 0)
+	q.used.Add(left - n)
+	return left
+}
+
+// capture keeps the output of a command in bounded memory: its head, its end
+// and, once there is more than the model sees at once, all of it in a file.
 type capture struct {
-	dir  func() (string, error) // for the file; nil is none
-	show func(string)           // new output, as it comes; nil is none
+	dir   func() (string, error) // where the file is made; nil is nowhere
+	quota *quota
+	show  func(string) // new output, as it comes; nil is nobody
 
 	mu    sync.Mutex
-	head  []byte
-	ring  []byte // the last outputTail bytes
+	head  []byte // the first outputHead bytes
+	end   []byte // the last outputBytes bytes, or more
 	total int64
-	file  *os.File
-	path  string
-	full  bool // the file has all that it may
-	err   error
 	last  time.Time // when output last came
-	told  time.Time // when it was last shown
-	fresh []byte    // not shown yet
+	path  string
+	file  *os.File
+	kept  int64 // bytes in the file
+	why   string
+	done  bool // there will be no more
+
+	showMu sync.Mutex // held while showing, so that pieces stay in order
+	fresh  []byte     // not shown yet; mu
+	shown  time.Time  // when something was last shown; mu
 }
 
+// Write never fails: a full disk must not end a command.
 func (c *capture) Write(p []byte) (int, error) {
+	now := time.Now()
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	n := len(p)
-	c.last = time.Now()
-	c.spill(p)
+	if c.total+int64(len(p)) > outputBytes {
+		c.spill(p)
+	}
 	if room := outputHead - len(c.head); room > 0 {
-		c.head = append(c.head, p[:min(room, n)]...)
+		c.head = append(c.head, p[:min(room, len(p))]...)
 	}
-	if len(p) >= outputTail {
-		c.ring = append(c.ring[:0], p[len(p)-outputTail:]...)
-	} else {
-		c.ring = append(c.ring, p...)
-		if len(c.ring) > 2*outputTail {
-			c.ring = append(c.ring[:0], c.ring[len(c.ring)-outputTail:]...)
-		}
+	c.end = appendTail(c.end, p, outputBytes)
+	c.total += int64(len(p))
+	c.last = now
+	due := false
+	if c.show != nil {
+		c.fresh = appendTail(c.fresh, p, showMax)
+		due = now.Sub(c.shown) >= showEvery
 	}
-	c.total += int64(n)
-	c.tell(p)
-	return n, nil
+	c.mu.Unlock()
+	if due {
+		c.flush()
+	}
+	return len(p), nil
 }
 
-// spill writes to the file, from the moment that the window would no longer
-// hold everything.
-func (c *capture) spill(p []byte) {
-	if c.dir == nil || c.full || c.err != nil || c.total+int64(len(p)) <= outputTail {
-		return
+// appendTail appends p to b, of which the last n bytes at least are kept, and
+// twice as many at most.
+func appendTail(b, p []byte, n int) []byte {
+	if len(p) >= n {
+		return append(b[:0], p[len(p)-n:]...)
 	}
-	if c.file == nil {
-		dir, err := c.dir()
-		if err != nil {
-			c.err = err
-			return
-		}
-		var b [8]byte
-		if _, c.err = rand.Read(b[:]); c.err != nil {
-			return
-		}
-		c.path = filepath.Join(dir, "output-"+hex.EncodeToString(b[:])+".txt")
-		if c.file, c.err = os.OpenFile(c.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); c.err != nil {
-			return
-		}
-		if _, c.err = c.file.Write(c.ring); c.err != nil { // all that came before
-			return
-		}
+	if len(b)+len(p) > 2*n {
+		b = append(b[:0], b[len(b)+len(p)-n:]...)
 	}
-	if room := spillMax - c.total; int64(len(p)) > room {
-		p = p[:max(room, 0)]
-		c.full = true
-	}
-	_, c.err = c.file.Write(p)
+	return append(b, p...)
 }
 
-// tell shows new output, four times a second at most.
-func (c *capture) tell(p []byte) {
+// flush shows what has come since it last did.
+func (c *capture) flush() {
 	if c.show == nil {
 		return
 	}
-	c.fresh = append(c.fresh, p...)
-	if len(c.fresh) > 4096 {
-		c.fresh = c.fresh[len(c.fresh)-4096:]
+	c.showMu.Lock()
+	defer c.showMu.Unlock()
+	c.mu.Lock()
+	n := len(c.fresh)
+	if !c.done {
+		n = whole(c.fresh)
 	}
-	if now := time.Now(); now.Sub(c.told) > 250*time.Millisecond {
-		c.told = now
-		text := printable(strings.ReplaceAll(string(c.fresh), "\r", "\n"))
-		c.fresh = c.fresh[:0]
-		c.show(text)
+	b := append([]byte{}, c.fresh[max(0, n-showMax):n]...)
+	c.fresh = append(c.fresh[:0], c.fresh[n:]...)
+	if n > 0 {
+		c.shown = time.Now()
+	}
+	c.mu.Unlock()
+	if len(b) > 0 {
+		c.show(clean(b))
 	}
 }
 
-// text is the output as the model sees it.
+// spill writes p to the file. The first time, what came before goes first.
+// c.mu is held.
+func (c *capture) spill(p []byte) {
+	if c.dir == nil || c.why != "" || c.path != "" && c.file == nil {
+		return
+	}
+	if c.file == nil {
+		if err := c.open(); err != nil {
+			c.why = "it could not be kept: " + err.Error()
+			return
+		}
+		c.put(c.end) // end has all of it until here
+	}
+	c.put(p)
+}
+
+func (c *capture) open() error {
+	dir, err := c.dir()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, "output-"+rand.Text()+".txt")
+	if c.file, err = os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err != nil {
+		return err
+	}
+	c.path = path
+	return nil
+}
+
+func (c *capture) put(p []byte) {
+	if c.why != "" || len(p) == 0 {
+		return
+	}
+	n := min(int64(len(p)), spillMax-c.kept)
+	if n < int64(len(p)) {
+		c.why = fmt.Sprintf("%d MiB of one command are kept", spillMax>>20)
+	}
+	if got := c.quota.take(n); got < n {
+		n = got
+		c.why = fmt.Sprintf("%d MiB of one session are kept", sessionMax>>20)
+	}
+	w, err := c.file.Write(p[:n])
+	c.kept += int64(w)
+	if err != nil {
+		c.why = "the rest could not be kept: " + err.Error()
+	}
+}
+
+// text is the output as the model sees it, and whether something is left out.
 func (c *capture) text() (s string, cutOff bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	tail := c.ring
-	if len(tail) > outputTail {
-		tail = tail[len(tail)-outputTail:]
+	if c.total <= outputBytes {
+		s = clean(c.end)
+		if len(s) <= outputBytes {
+			return s, false
+		}
+		// What replaces bytes that are no text takes more room than they did.
+		c.spill(nil)
+		if c.done && c.file != nil {
+			c.file.Close() // all of it was written, in one piece
+			c.file = nil
+		}
+		h, t := cut(s, outputHead), cutFront(s, outputTail)
+		return h + leftOut(int64(len(s)-len(h)-len(t))) + t, true
 	}
-	switch {
-	case c.total <= int64(len(tail)):
-		return clean(tail), false
-	case c.total <= int64(outputHead+len(tail)):
-		from := int64(len(tail)) - (c.total - int64(len(c.head)))
-		return clean(append(append([]byte{}, c.head...), tail[from:]...)), false
+	h := c.head[:whole(c.head)]
+	t := c.end[len(c.end)-outputTail:]
+	for i := 0; i < utf8.UTFMax-1 && len(t) > 0 && !utf8.RuneStart(t[0]); i++ {
+		t = t[1:]
 	}
-	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
-		tail = tail[1:]
-	}
-	head := cut(string(c.head), outputHead)
-	lost := c.total - int64(len(head)) - int64(len(tail))
-	return clean([]byte(head)) + fmt.Sprintf("\n[… %d bytes left out …]\n", lost) + clean(tail), true
+	lost := c.total - int64(len(h)) - int64(len(t))
+	return cut(clean(h), outputHead) + leftOut(lost) + cutFront(clean(t), outputTail), true
 }
+
+func leftOut(n int64) string { return fmt.Sprintf("\n[… %d bytes left out …]\n", n) }
 
 // where says where the whole output is.
 func (c *capture) where() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.err != nil:
-		return "The whole output could not be kept: " + c.err.Error()
+	case c.path == "" && c.why != "":
+		return "Of the whole output, " + c.why
 	case c.path == "":
-		return ""
-	case c.full:
-		return fmt.Sprintf("The first %d MiB of the output are in %s", spillMax>>20, c.path)
+		return "The whole output was not kept"
+	case c.why != "":
+		return fmt.Sprintf("The first %d of %d bytes are in %s (%s): read it with Read or Grep", c.kept, c.total, c.path, c.why)
 	}
-	return "The whole output is in " + c.path
+	return fmt.Sprintf("All %d bytes are in %s: read it with Read or Grep", c.total, c.path)
 }
+
+// flooding reports whether there was more than a file may hold.
+func (c *capture) flooding() bool { return c.size() > spillMax }
 
 func (c *capture) size() int64 {
 	c.mu.Lock()
@@ -153,70 +224,78 @@ func (c *capture) size() int64 {
 	return c.total
 }
 
-// since is what came after offset, as far as the window has it, and the next
-// offset.
-func (c *capture) since(offset int64) (string, int64) {
+// quiet is how long no output has come, since began at most.
+func (c *capture) quiet(began time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	start := c.total - int64(len(c.ring))
-	from := min(max(offset, start), c.total)
-	b := c.ring[from-start:]
-	if len(b) > outputBytes {
-		from += int64(len(b) - outputBytes)
-		b = b[len(b)-outputBytes:]
+	if c.last.After(began) {
+		began = c.last
 	}
-	s := clean(b)
-	if from > offset {
-		s = fmt.Sprintf("[… %d bytes left out …]\n", from-offset) + s
-	}
-	return s, c.total
+	return time.Since(began)
 }
 
+func (c *capture) filePath() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.path
+}
+
+// since is a piece of what came after offset, and where the next one begins.
+// What neither the file nor the memory has is skipped, and said so.
+func (c *capture) since(offset int64) (s string, next int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	offset = min(offset, c.total)
+	from := offset
+	var b []byte
+	if inMemory := c.total - int64(len(c.end)); offset >= inMemory {
+		b = c.end[offset-inMemory:]
+	} else if b = c.fromFile(offset); len(b) == 0 {
+		from, b = inMemory, c.end
+	}
+	b = b[:min(len(b), outputBytes)]
+	if !c.done || from+int64(len(b)) < c.total {
+		b = b[:whole(b)]
+	}
+	next = from + int64(len(b))
+	s = clean(b)
+	if len(s) > outputBytes {
+		h, t := cut(s, outputHead), cutFront(s, outputTail)
+		s = h + leftOut(int64(len(s)-len(h)-len(t))) + t
+	}
+	if from > offset {
+		s = fmt.Sprintf("[… %d bytes were not kept …]\n", from-offset) + s
+	}
+	return s, next
+}
+
+func (c *capture) fromFile(offset int64) []byte {
+	if c.path == "" || offset >= c.kept {
+		return nil
+	}
+	f, err := os.Open(c.path)
+	if err != nil {
+		return nil // removed by someone: what memory has must do
+	}
+	defer f.Close()
+	b := make([]byte, min(outputBytes, c.kept-offset))
+	n, err := f.ReadAt(b, offset)
+	if err != nil && err != io.EOF {
+		return nil
+	}
+	return b[:n]
+}
+
+// close is called when no more will come.
 func (c *capture) close() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.done = true
 	if c.file != nil {
-		if err := c.file.Close(); err != nil && c.err == nil {
-			c.err = err
+		if err := c.file.Close(); err != nil && c.why == "" {
+			c.why = "the rest could not be kept: " + err.Error()
 		}
 		c.file = nil
-		c.full = true
 	}
-}
-
-// clean is output without what drives a terminal.
-func clean(b []byte) string {
-	s := string(b)
-	if strings.IndexByte(s, 0x1B) >= 0 {
-		s = stripANSI(s)
-	}
-	return printable(strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n"))
-}
-
-// stripANSI takes out the escape sequences of ECMA-48.
-func stripANSI(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != 0x1B {
-			b.WriteByte(s[i])
-			continue
-		}
-		i++
-		if i >= len(s) {
-			break
-		}
-		switch s[i] {
-		case '[': // CSI: parameters, then one final byte
-			for i++; i < len(s) && (s[i] < 0x40 || s[i] > 0x7E); i++ {
-			}
-		case ']', 'P', '_', '^': // a string up to BEL or ST
-			for i++; i < len(s) && s[i] != 0x07; i++ {
-				if s[i] == 0x1B && i+1 < len(s) && s[i+1] == '\\' {
-					i++
-					break
-				}
-			}
-		}
-	}
-	return b.String()
+	c.mu.Unlock()
+	c.flush()
 }

@@ -27,12 +27,36 @@ var (
 // credentialLike reports whether a variable's name looks like a secret's.
 func credentialLike(name string) bool {
 	n := strings.ToUpper(name)
-	for _, w := range []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "CREDENTIAL", "PRIVATE_KEY"} {
+	for _, w := range []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "API_KEY", "APIKEY", "CREDENTIAL", "PRIVATE_KEY", "ACCESS_KEY"} {
 		if strings.Contains(n, w) {
 			return true
 		}
 	}
-	return strings.HasSuffix(n, "_KEY")
+	return strings.HasSuffix(n, "_KEY") || strings.HasSuffix(n, "_PASS") || n == "KEY"
+}
+
+// holdsLogin reports whether a value is or lists a URL with a name and password.
+func holdsLogin(v string) bool {
+	for {
+		_, rest, ok := strings.Cut(v, "://")
+		if !ok {
+			return false
+		}
+		host := rest
+		if i := strings.IndexAny(rest, "/?#, |"); i >= 0 {
+			host = rest[:i]
+		}
+		if strings.ContainsRune(host, '@') {
+			return true
+		}
+		v = rest
+	}
+}
+
+// validName refuses what would not be one variable, or would define a function
+// in the shell.
+func validName(name string) bool {
+	return name != "" && !strings.ContainsAny(name, "=\x00()% \t\n")
 }
 
 // environment makes the environment of a command of that of the program and of
@@ -45,12 +69,12 @@ func environment(all []string, add map[string]string, hidden []string) []string 
 	for _, kv := range all {
 		name, v, _ := strings.Cut(kv, "=")
 		up := strings.ToUpper(name)
-		if (slices.Contains(envNames, up) || slices.ContainsFunc(envPrefixes, func(p string) bool { return strings.HasPrefix(up, p) })) && may(name) {
+		if (slices.Contains(envNames, up) || slices.ContainsFunc(envPrefixes, func(p string) bool { return strings.HasPrefix(up, p) })) && may(name) && !holdsLogin(v) {
 			set[name] = v
 		}
 	}
 	for name, v := range add {
-		if may(name) && name != "BASH_ENV" && name != "ENV" {
+		if validName(name) && may(name) && name != "BASH_ENV" && name != "ENV" && strings.IndexByte(v, 0) < 0 {
 			set[name] = v
 		}
 	}

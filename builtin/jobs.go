@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/cantle-dev/cantle/sandbox"
@@ -16,82 +15,20 @@ import (
 //go:embed jobs.md
 var jobsText string
 
-const jobWait = 30 * time.Second // that Jobs waits unless told otherwise
-
-// JobTable holds the commands that run in the background. It is safe for
-// concurrent use.
-type JobTable struct {
-	mu   sync.Mutex
-	next int
-	jobs []*job
-}
-
-// NewJobs makes an empty table.
-func NewJobs() *JobTable { return &JobTable{} }
-
-// job is a command, and what it started.
-type job struct {
-	id, owner, command string
-	p                  sandbox.Process
-	out                *capture
-	began              time.Time
-
-	exited chan struct{} // closed when the command itself has exited
-	exit   sandbox.Exit  // valid then, as are err and took
-	err    error
-	took   time.Duration
-}
-
-func (t *JobTable) add(ctx context.Context, command string, p sandbox.Process, out *capture) *job {
-	key, _, _ := owner(ctx)
-	t.mu.Lock()
-	t.next++
-	j := &job{id: fmt.Sprintf("j%d", t.next), owner: key, command: command, p: p, out: out, began: time.Now(), exited: make(chan struct{})}
-	t.jobs = append(t.jobs, j)
-	t.mu.Unlock()
-	go func() {
-		select {
-		case <-p.Done():
-		case <-time.After(jobMax):
-			_ = p.Stop(sandbox.Grace) // what is left then shows in the list
-		}
-	}()
-	return j
-}
-
-func (t *JobTable) drop(j *job) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for i := range t.jobs {
-		if t.jobs[i] == j {
-			t.jobs = append(t.jobs[:i:i], t.jobs[i+1:]...)
-			return
-		}
-	}
-}
-
-// of lists the jobs of the agent that a call belongs to.
-func (t *JobTable) of(ctx context.Context) []*job {
-	key, _, _ := owner(ctx)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var out []*job
-	for _, j := range t.jobs {
-		if j.owner == key {
-			out = append(out, j)
-		}
-	}
-	return out
-}
+// Times of waiting for a job.
+const (
+	jobWait    = 30 * time.Second // unless told otherwise
+	jobWaitMax = 600 * time.Second
+)
 
 type jobsIn struct {
 	Action  string `json:"action" enum:"list,read,wait,kill"`
-	ID      string `json:"id,omitempty" doc:"the job, as j1" alias:"job,job_id"`
-	Offset  int64  `json:"offset,omitempty" doc:"for read: bytes that were read already" min:"0"`
-	Timeout int    `json:"timeout_ms,omitempty" min:"0" max:"600000"`
+	ID      string `json:"id,omitempty" doc:"the job, as j1" alias:"job,job_id,bash_id,shell_id"`
+	Offset  *int64 `json:"offset,omitempty" doc:"byte to read from; by default, where the last read ended" min:"0"`
+	Timeout int    `json:"timeout_ms,omitempty" doc:"for wait" min:"0" max:"600000" alias:"timeout"`
 }
 
-// Jobs makes the tool that reads and ends background jobs.
+// Jobs makes the tool that lists, reads, awaits and ends background jobs.
 func Jobs(o Options) tool.Tool {
 	o = o.filled()
 	return tool.New(tool.Spec{
@@ -108,38 +45,23 @@ func (o Options) jobs(ctx context.Context, in jobsIn) (string, error) {
 		}
 		var b strings.Builder
 		for _, j := range list {
-			fmt.Fprintf(&b, "%s  %s  %s\n", j.id, j.state(), cut(printable(strings.ReplaceAll(j.command, "\n", " ")), 120))
+			fmt.Fprintf(&b, "%s: %s, %d bytes of output: %s\n", j.id, j.state(), j.out.size(), firstLine(j.command))
 		}
 		return strings.TrimRight(b.String(), "\n"), nil
 	}
-	var j *job
-	var ids []string
-	for _, c := range list {
-		ids = append(ids, c.id)
-		if c.id == in.ID {
-			j = c
-		}
-	}
-	switch {
-	case in.ID == "":
-		return "", errors.New("id is missing: it names the job, as j1")
-	case j == nil && len(ids) == 0:
-		return "", fmt.Errorf("there is no job %q: there are none", in.ID)
-	case j == nil:
-		return "", fmt.Errorf("there is no job %q: there are %s", in.ID, strings.Join(ids, ", "))
+	j, err := pick(list, in.ID)
+	if err != nil {
+		return "", err
 	}
 	switch in.Action {
 	case "kill":
-		if err := j.p.Stop(sandbox.Grace); err != nil {
+		if err := j.stop("it was killed through Jobs"); err != nil {
 			return "", err
 		}
-		o.Jobs.drop(j)
-		j.out.close()
-		return j.id + " and all that it started have ended.\n" + j.read(in.Offset), nil
 	case "wait":
 		limit := jobWait
 		if in.Timeout > 0 {
-			limit = time.Duration(in.Timeout) * time.Millisecond
+			limit = min(time.Duration(in.Timeout)*time.Millisecond, jobWaitMax)
 		}
 		timer := time.NewTimer(limit)
 		defer timer.Stop()
@@ -153,24 +75,106 @@ func (o Options) jobs(ctx context.Context, in jobsIn) (string, error) {
 	return j.read(in.Offset), nil
 }
 
-func (j *job) state() string {
-	select {
-	case <-j.exited:
-	default:
-		return fmt.Sprintf("running for %v", time.Since(j.began).Round(time.Second))
+func pick(list []*job, id string) (*job, error) {
+	var ids []string
+	for _, j := range list {
+		if j.id == id {
+			return j, nil
+		}
+		ids = append(ids, j.id)
 	}
-	state := "ended, " + j.exit.String()
-	if n := len(j.p.PIDs()); n > 0 {
-		state += fmt.Sprintf(", %d process(es) left running", n)
+	switch {
+	case len(ids) == 0:
+		return nil, errors.New("there are no jobs")
+	case id == "":
+		return nil, fmt.Errorf("id is missing; the jobs are %s", strings.Join(ids, ", "))
 	}
-	return state
+	return nil, fmt.Errorf("there is no job %q; the jobs are %s", cut(id, 40), strings.Join(ids, ", "))
 }
 
-func (j *job) read(offset int64) string {
-	text, next := j.out.since(offset)
+// read is what the job has printed since offset, or since the last read.
+func (j *job) read(offset *int64) string {
+	j.mu.Lock()
+	from := j.cursor
+	if offset != nil {
+		from = *offset
+	}
+	text, next := j.out.since(from)
+	j.cursor = next
+	select {
+	case <-j.p.Done():
+		j.told = true // the model knows: no notice is needed
+	default:
+	}
+	j.mu.Unlock()
 	text = strings.TrimRight(text, "\n")
 	if text == "" {
 		text = "(no new output)"
 	}
-	return fmt.Sprintf("%s\n[%s %s; next offset %d]", text, j.id, j.state(), next)
+	note := fmt.Sprintf("%s %s; next offset %d", j.id, j.state(), next)
+	if more := j.out.size() - next; more > 0 {
+		note += fmt.Sprintf(", %d bytes more to read", more)
+	}
+	return text + "\n[" + note + "]"
+}
+
+// state says how the job stands.
+func (j *job) state() string {
+	select {
+	case <-j.p.Done():
+		<-j.exited
+	default:
+	}
+	select {
+	case <-j.exited:
+	default:
+		return fmt.Sprintf("has been running for %v", time.Since(j.began).Round(time.Second))
+	}
+	how := "ended: " + j.exit.String()
+	if j.err != nil {
+		how += " (" + j.err.Error() + ")"
+	}
+	j.mu.Lock()
+	if j.why != "" {
+		how += "; " + j.why
+	}
+	j.mu.Unlock()
+	if pids := j.p.PIDs(); len(pids) > 0 {
+		how += "; left running: " + pidList(pids)
+	}
+	return how
+}
+
+func pidList(pids []int) string {
+	s := fmt.Sprint(pids[:min(len(pids), 10)])
+	s = "pid " + strings.ReplaceAll(strings.Trim(s, "[]"), " ", ", ")
+	if more := len(pids) - 10; more > 0 {
+		s += fmt.Sprintf(" and %d more", more)
+	}
+	return s
+}
+
+func firstLine(s string) string {
+	line, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	short := cut(line, 120)
+	if len(short) < len(line) || rest != "" {
+		short += " …"
+	}
+	return printable(short)
+}
+
+// stop ends the job and all that it started, and remembers why.
+func (j *job) stop(why string) error {
+	j.mu.Lock()
+	select {
+	case <-j.p.Done():
+	default:
+		j.why = why
+	}
+	j.mu.Unlock()
+	if err := j.p.Stop(sandbox.Grace); err != nil {
+		return fmt.Errorf("%s: %w", j.id, err)
+	}
+	<-j.exited
+	return nil
 }
