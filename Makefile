@@ -16,6 +16,7 @@ check:
 	.ci/run
 
 bench:
+	go run ./bench
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
 
 # go test fuzzes one target at a time, so each is named and run in turn.

@@ -73,7 +73,6 @@ type pot struct {
 	limit  amount
 	spent  amount // with what is reserved
 	spawns int
-	most   int64 // largest output so far
 }
 
 type amount struct {

@@ -74,7 +74,18 @@ func (r *runner) prepare(calls []llm.ToolCall) []*one {
 			continue
 		}
 		o.tool, o.spec = t, t.Spec()
-		o.tc = &tool.Call{ID: c.ID, Name: c.Name, Input: bytes.Clone(c.Input), Dir: r.opts.Dir}
+		input := c.Input
+		if n, ok := t.(tool.Normalizer); ok && !c.Custom {
+			// Hooks and rules see each argument under its own name, whatever
+			// alias it came under.
+			in, err := n.Normalize(c.Input)
+			if err != nil {
+				o.settle(tool.Error(err.Error()), OutcomeInvalid)
+				continue
+			}
+			input = in
+		}
+		o.tc = &tool.Call{ID: c.ID, Name: c.Name, Input: bytes.Clone(input), Dir: r.opts.Dir}
 	}
 	return ones
 }

@@ -252,8 +252,10 @@ func (r *runner) answered(resp *llm.Response) error {
 		r.stop(StopFiltered, resp.StopDetail)
 		return nil
 	case llm.StopError:
-		return &llm.Error{Kind: llm.KindServer, Provider: r.model.Info().Provider, Model: r.model.Info().Name,
-			Message: "the model stopped with an error: " + resp.StopRaw, Partial: resp}
+		return &llm.Error{
+			Kind: llm.KindServer, Provider: r.model.Info().Provider, Model: r.model.Info().Name,
+			Message: "the model stopped with an error: " + resp.StopRaw, Partial: resp,
+		}
 	}
 	r.stitched.WriteString(text)
 	text = r.stitched.String()

@@ -1,9 +1,5 @@
 package agent
 
-import (
-	"runtime/debug"
-)
-
 // Events come from two sides: the loop's own goroutine calls emit, and
 // everything else calls pump, which hands over to the loop. Only the loop's
 // goroutine yields.
@@ -47,7 +43,6 @@ func (r *runner) observe(m Middleware, d EventData) {
 					Text: "the observer " + m.Name + " panicked; the run goes on",
 				}})
 			}
-			_ = debug.Stack
 		}
 	}()
 	m.Event(r.ctx, r.turn, d)

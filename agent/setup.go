@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/cantle-dev/cantle/llm"
@@ -131,9 +130,8 @@ func (r *runner) recordSetup(info llm.Info) error {
 }
 
 func hash(b []byte) string {
-	h := sha256.New()
-	_, _ = io.WriteString(h, string(b))
-	return hex.EncodeToString(h.Sum(nil)[:12])
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:12])
 }
 
 // resume deals with calls that have no result: one whose question was answered

@@ -76,6 +76,11 @@ func checkCommand(s string) error {
 
 type bash struct{ tool.Tool }
 
+// Normalize is [tool.Normalizer].Normalize.
+func (b bash) Normalize(raw json.RawMessage) (json.RawMessage, error) {
+	return b.Tool.(tool.Normalizer).Normalize(raw)
+}
+
 // Preview is [tool.Previewer].Preview: the whole command.
 func (bash) Preview(_ context.Context, c *tool.Call) (*tool.Preview, error) {
 	in, err := tool.Decode[bashIn](c.Input)

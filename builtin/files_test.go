@@ -22,11 +22,10 @@ func TestMain(m *testing.M) {
 
 // bench is a directory with all tools on it.
 type bench struct {
-	t    testing.TB
-	dir  string
-	by   map[string]tool.Tool
-	o    builtin.Options
-	last string
+	t   testing.TB
+	dir string
+	by  map[string]tool.Tool
+	o   builtin.Options
 }
 
 func newBench(t testing.TB) *bench {

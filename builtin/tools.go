@@ -11,5 +11,5 @@ func Tools(o Options) []tool.Tool {
 // Lean returns the few tools that a model with a small window is given.
 func Lean(o Options) []tool.Tool {
 	o = o.filled()
-	return []tool.Tool{Read(o), Edit(o), Bash(o), Grep(o)}
+	return []tool.Tool{Read(o), Edit(o), Bash(o), Jobs(o), Grep(o)}
 }

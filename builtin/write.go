@@ -60,6 +60,11 @@ type previewed struct {
 	plan func(context.Context, *tool.Call) (plan, error)
 }
 
+// Normalize is [tool.Normalizer].Normalize.
+func (p previewed) Normalize(raw json.RawMessage) (json.RawMessage, error) {
+	return p.Tool.(tool.Normalizer).Normalize(raw)
+}
+
 // Preview is [tool.Previewer].Preview.
 func (p previewed) Preview(ctx context.Context, c *tool.Call) (*tool.Preview, error) {
 	pl, err := p.plan(ctx, c)

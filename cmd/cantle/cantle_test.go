@@ -221,8 +221,10 @@ func TestErrorsNameTheWayOut(t *testing.T) {
 		code   int
 		want   []string
 	}{
-		"overflow": {player: llmtest.Play(t, llmtest.Fail(&llm.Error{Kind: llm.KindContextOverflow, Message: "prompt is too long: 300000 tokens > 200000 maximum"})),
-			code: 1, want: []string{"test:m", "too long", "new session"}},
+		"overflow": {
+			player: llmtest.Play(t, llmtest.Fail(&llm.Error{Kind: llm.KindContextOverflow, Message: "prompt is too long: 300000 tokens > 200000 maximum"})),
+			code:   1, want: []string{"test:m", "too long", "new session"},
+		},
 		"cut":           {player: llmtest.Play(t, llmtest.Say("half an answer").Cut()), code: 1, want: []string{"test:m", "truncated", "--continue"}},
 		"busy for once": {player: llmtest.Play(t, llmtest.Status(529, llmtest.RetryAfter(10*time.Millisecond)), llmtest.Say("fine")), code: 0},
 		"wrong key":     {player: llmtest.Play(t, llmtest.Status(401, http.Header{})), code: 1, want: []string{"test:m", "auth", "doctor"}},

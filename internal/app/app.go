@@ -57,6 +57,7 @@ type App struct {
 	Info    llm.Info
 	Notes   []string // what the user should know
 	close   func() error
+	jobs    *builtin.JobTable
 }
 
 // ErrUsage is wrapped by errors that the user mends in the command line or the
@@ -93,7 +94,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{Info: m.Info(), Notes: o.Config.Warnings}
+	a := &App{Info: m.Info(), Notes: o.Config.Warnings, jobs: builtin.NewJobs()}
 	budget, err := o.budget(a.Info)
 	if err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 		Effort: o.Config.Effort, Schema: o.Schema,
 		Middleware: []agent.Middleware{
 			o.sections(add, a.Info), memory.Middleware(files), o.appended(),
-			notices(dir, o.Now, func() string { return string(gate.Mode()) }), gate.Middleware(),
+			notices(dir, o.Now, func() string { return string(gate.Mode()) }), finished(a.jobs), gate.Middleware(),
 		},
 	})
 	if err != nil {
@@ -247,7 +248,7 @@ func (a *App) open(ctx context.Context, o Options) error {
 func (o Options) tools(a *App, add []string) ([]tool.Tool, func()) {
 	runner := sandbox.Local(sandbox.LocalOptions{})
 	b := builtin.Options{
-		Root: o.Dir, AddDirs: add, Home: o.User, Runner: runner, Env: o.Config.Env, Hidden: o.keyVariables(),
+		Root: o.Dir, AddDirs: add, Home: o.User, Runner: runner, Env: o.Config.Env, Hidden: o.keyVariables(), Jobs: a.jobs,
 	}
 	if a.Store != nil {
 		b.OutputDir = a.Store.Dir

@@ -75,8 +75,11 @@ func override(i *llm.Info, m config.Model) error {
 		i.Output = m.Output
 	}
 	for _, f := range []struct{ to, from *bool }{
-		{&i.Traits.Images, m.Images}, {&i.Traits.PDF, m.PDF}, {&i.Traits.Thinking, m.Thinking},
-		{&i.Traits.Schema, m.Schema}, {&i.Traits.NoTemperature, m.NoTemperature},
+		{&i.Traits.Images, m.Images},
+		{&i.Traits.PDF, m.PDF},
+		{&i.Traits.Thinking, m.Thinking},
+		{&i.Traits.Schema, m.Schema},
+		{&i.Traits.NoTemperature, m.NoTemperature},
 	} {
 		if f.from != nil {
 			*f.to = *f.from

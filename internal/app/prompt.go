@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cantle-dev/cantle/agent"
+	"github.com/cantle-dev/cantle/builtin"
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/memory"
 	"github.com/cantle-dev/cantle/session"
@@ -93,4 +95,17 @@ func branch(root string) string {
 		return ""
 	}
 	return name
+}
+
+// finished tells the model of background jobs that have ended since it last
+// heard of them.
+func finished(jobs *builtin.JobTable) agent.Middleware {
+	return agent.Middleware{Name: "jobs", Priority: 30, Model: func(next agent.ModelFunc) agent.ModelFunc {
+		return func(ctx context.Context, t *agent.Turn, req *llm.Request) iter.Seq2[llm.Event, error] {
+			for _, j := range jobs.Finished(t.Session.ID()) {
+				t.Notice(llm.Text{Text: fmt.Sprintf("[The background job %s has ended: %s.]", j.ID, j.Status)})
+			}
+			return next(ctx, t, req)
+		}
+	}}
 }

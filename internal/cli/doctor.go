@@ -18,7 +18,8 @@ import (
 
 func newModels(e Env) *cobra.Command {
 	f := &flags{}
-	c := &cobra.Command{Use: "models", Short: "List providers, and whether each can be used", Args: cobra.NoArgs,
+	c := &cobra.Command{
+		Use: "models", Short: "List providers, and whether each can be used", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			c, _, _, err := f.load(e)
 			if err != nil {
@@ -51,7 +52,8 @@ func newModels(e Env) *cobra.Command {
 			}
 			fmt.Fprintln(e.Err, "\nName a model as provider:model, as the provider names it: anthropic:claude-opus-4-8, ollama:qwen3:4b.")
 			return nil
-		}}
+		},
+	}
 	c.Flags().StringArrayVar(&f.set, "set", nil, "a setting, as key=value")
 	return c
 }
@@ -68,7 +70,8 @@ func keyState(po provider.Options, p provider.Custom) string {
 
 func newDoctor(e Env) *cobra.Command {
 	f := &flags{}
-	c := &cobra.Command{Use: "doctor", Short: "Say what is configured, what is missing, and how to mend it", Args: cobra.NoArgs,
+	c := &cobra.Command{
+		Use: "doctor", Short: "Say what is configured, what is missing, and how to mend it", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			ok := true
 			say := func(good bool, format string, args ...any) {
@@ -104,7 +107,8 @@ func newDoctor(e Env) *cobra.Command {
 				return exit(ExitError)
 			}
 			return nil
-		}}
+		},
+	}
 	f.add(c)
 	return c
 }

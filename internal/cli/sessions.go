@@ -16,8 +16,10 @@ import (
 )
 
 func newSessions(e Env) *cobra.Command {
-	c := &cobra.Command{Use: "sessions", Short: "List, show and delete sessions", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c := &cobra.Command{
+		Use: "sessions", Short: "List, show and delete sessions", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
 	c.AddCommand(newSessionsList(e), newSessionsShow(e), newSessionsDelete(e))
 	return c
 }
@@ -32,7 +34,8 @@ func (e Env) store() (*jsonl.Store, error) {
 
 func newSessionsList(e Env) *cobra.Command {
 	limit, asJSON := 50, false
-	c := &cobra.Command{Use: "list", Short: "List sessions, the one used last first", Args: cobra.NoArgs,
+	c := &cobra.Command{
+		Use: "list", Short: "List sessions, the one used last first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			st, err := e.store()
 			if err != nil {
@@ -59,7 +62,8 @@ func newSessionsList(e Env) *cobra.Command {
 				fmt.Fprintln(e.Err, "There are no sessions yet.")
 			}
 			return w.Flush()
-		}}
+		},
+	}
 	c.Flags().IntVarP(&limit, "limit", "n", 50, "most sessions; 0 is all")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	return c
@@ -67,7 +71,8 @@ func newSessionsList(e Env) *cobra.Command {
 
 func newSessionsShow(e Env) *cobra.Command {
 	asJSON := false
-	c := &cobra.Command{Use: "show ID", Short: "Show what was said and done in a session", Args: cobra.ExactArgs(1),
+	c := &cobra.Command{
+		Use: "show ID", Short: "Show what was said and done in a session", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			st, err := e.store()
 			if err != nil {
@@ -98,7 +103,8 @@ func newSessionsShow(e Env) *cobra.Command {
 				showEntry(e, en)
 			}
 			return nil
-		}}
+		},
+	}
 	c.Flags().BoolVar(&asJSON, "json", false, "the journal's own records")
 	return c
 }
@@ -142,7 +148,8 @@ func showEntry(e Env, en session.Entry) {
 }
 
 func newSessionsDelete(e Env) *cobra.Command {
-	return &cobra.Command{Use: "delete ID...", Short: "Delete sessions with all that belongs to them", Args: cobra.MinimumNArgs(1),
+	return &cobra.Command{
+		Use: "delete ID...", Short: "Delete sessions with all that belongs to them", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			st, err := e.store()
 			if err != nil {
@@ -159,5 +166,6 @@ func newSessionsDelete(e Env) *cobra.Command {
 				fmt.Fprintln(e.Err, "deleted "+id)
 			}
 			return nil
-		}}
+		},
+	}
 }
