@@ -1,10 +1,8 @@
 package session
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/cantle-dev/cantle/llm"
@@ -21,7 +19,10 @@ type Entry struct {
 	Time   time.Time
 	Data   Data
 
-	raw []byte // as it was read: written back byte for byte
+	// raw is the record as it was read. It is written back byte for byte, so
+	// that what a later version put into it is not lost. [Session.Append]
+	// drops it: what is appended is new.
+	raw []byte
 }
 
 // Data is one of [Message], [Compaction], [Setup], [RunStarted], [RunEnded],
@@ -57,14 +58,23 @@ type (
 		Duration time.Duration              `json:"duration_ns,omitempty"`
 	}
 
-	// Compaction changes the view and never the journal. If Summary is set, it
-	// stands for all messages before the entry Keep. The results in Clear, as
-	// "entry/call", become Stub.
+	// Compaction changes the view and never the journal.
+	//
+	// If Summary is set, it stands, as a message of the user's, for all that
+	// lies before the entry Keep; with no Keep, for all that lies before the
+	// Compaction. The last summary on the path is the one in force.
+	//
+	// Clear puts Stub in the place of parts, in addition to what earlier
+	// Compactions cleared: "entry/call" names the result of that call in that
+	// entry, "entry" alone the images and other blobs of a message.
+	//
+	// Undo names an earlier Compaction that has no effect any more.
 	Compaction struct {
 		Summary string   `json:"summary,omitempty"`
 		Keep    string   `json:"keep,omitempty"`
 		Clear   []string `json:"clear,omitempty"`
 		Stub    string   `json:"stub,omitempty"`
+		Undo    string   `json:"undo,omitempty"`
 		Reason  string   `json:"reason,omitempty"`
 	}
 
@@ -95,7 +105,9 @@ type (
 		Cost  *llm.Money `json:"cost,omitempty"`
 	}
 
-	// Pending is the state of a call that waits for an answer of the user.
+	// Pending is the state of a call that waits for an answer of the user. It
+	// is about the call of the last assistant message before it, whatever other
+	// calls have had the same id.
 	Pending struct {
 		CallID   string          `json:"call"`
 		State    PendingState    `json:"state"`
@@ -103,8 +115,8 @@ type (
 		Answer   json.RawMessage `json:"answer,omitempty"`
 	}
 
-	// Queued is input that waits for its time. Done takes the one with the ID
-	// back out.
+	// Queued is input that waits for its time. Its ID is that of its entry.
+	// A later one with Done takes the one with that ID back out.
 	Queued struct {
 		ID    string      `json:"queued,omitempty"`
 		Kind  MessageKind `json:"kind"`
@@ -112,9 +124,11 @@ type (
 		Done  bool        `json:"done,omitempty"`
 	}
 
-	// Head begins a branch at its parent.
+	// Head begins a branch at its parent; or, if Root is set, one that starts
+	// the conversation anew and has no parent.
 	Head struct {
 		Name string `json:"name,omitempty"`
+		Root bool   `json:"root,omitempty"`
 	}
 
 	// Label names an entry, or with no Target the session: its title.
@@ -180,127 +194,5 @@ func (e Entry) Kind() string {
 
 // Equal reports whether s and o tell the model the same.
 func (s Setup) Equal(o Setup) bool {
-	if s.Model != o.Model || s.System != o.System || len(s.Tools) != len(o.Tools) {
-		return false
-	}
-	for i := range s.Tools {
-		if s.Tools[i] != o.Tools[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// Encode appends the record of e, one line of JSON without its newline, to b.
-// The header comes first and in a fixed order, so that a reader finds its way
-// through a journal without decoding the bodies:
-//
-//	{"v":1,"id":"…","parent":"…","kind":"…","time":"…","data":{…}}
-func (e Entry) Encode(b []byte) ([]byte, error) {
-	if e.raw != nil {
-		return append(b, e.raw...), nil
-	}
-	if e.Data == nil {
-		return nil, fmt.Errorf("session: entry %q has no data", e.ID)
-	}
-	for what, s := range map[string]string{"id": e.ID, "parent": e.Parent, "kind": e.Kind()} {
-		if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r > '~' }) {
-			return nil, fmt.Errorf("session: entry %q: its %s has a character that a header may not have", e.ID, what)
-		}
-	}
-	if e.ID == "" {
-		return nil, fmt.Errorf("session: entry of kind %s has no id", e.Kind())
-	}
-	var data []byte
-	var err error
-	switch d := e.Data.(type) {
-	case Note:
-		data = d.Data
-	case Unknown:
-		data = d.Raw
-	default:
-		data, err = json.Marshal(d)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("session: entry %s: %w", e.ID, err)
-	}
-	if len(data) == 0 {
-		data = []byte("null")
-	}
-	b = append(b, `{"v":1,"id":"`...)
-	b = append(append(b, e.ID...), `","parent":"`...)
-	b = append(append(b, e.Parent...), `","kind":"`...)
-	b = append(append(b, e.Kind()...), `","time":"`...)
-	b = e.Time.UTC().AppendFormat(b, time.RFC3339Nano)
-	b = append(b, `","data":`...)
-	if bytes.ContainsRune(data, '\n') {
-		var one bytes.Buffer
-		if err := json.Compact(&one, data); err != nil {
-			return nil, fmt.Errorf("session: entry %s: %w", e.ID, err)
-		}
-		data = one.Bytes()
-	}
-	return append(append(b, data...), '}'), nil
-}
-
-// Decode reads a record that [Entry.Encode] wrote; one of a kind that it does
-// not know becomes [Unknown]. The entry keeps line, which must not be changed.
-func Decode(line []byte) (Entry, error) {
-	var rec struct {
-		V      int             `json:"v"`
-		ID     string          `json:"id"`
-		Parent string          `json:"parent"`
-		Kind   string          `json:"kind"`
-		Time   time.Time       `json:"time"`
-		Data   json.RawMessage `json:"data"`
-	}
-	if err := json.Unmarshal(line, &rec); err != nil {
-		return Entry{}, fmt.Errorf("session: record: %w", err)
-	}
-	switch {
-	case rec.V == 0 || rec.ID == "" || rec.Kind == "":
-		return Entry{}, fmt.Errorf("session: record has no version, id or kind")
-	case rec.V != Version:
-		return Entry{}, fmt.Errorf("session: record %s has version %d, and this program reads version %d: use a newer one", rec.ID, rec.V, Version)
-	}
-	e := Entry{ID: rec.ID, Parent: rec.Parent, Time: rec.Time, raw: bytes.TrimSuffix(line, []byte("\n"))}
-	var err error
-	e.Data, err = decodeData(rec.Kind, rec.Data)
-	if err != nil {
-		return Entry{}, fmt.Errorf("session: record %s of kind %s: %w", rec.ID, rec.Kind, err)
-	}
-	return e, nil
-}
-
-func decodeData(kind string, raw json.RawMessage) (Data, error) {
-	if k, ok := strings.CutPrefix(kind, notePrefix); ok {
-		return Note{Kind: k, Data: raw}, nil
-	}
-	switch kind {
-	case "message":
-		return decodeAs[Message](raw)
-	case "compaction":
-		return decodeAs[Compaction](raw)
-	case "setup":
-		return decodeAs[Setup](raw)
-	case "run_started":
-		return decodeAs[RunStarted](raw)
-	case "run_ended":
-		return decodeAs[RunEnded](raw)
-	case "pending":
-		return decodeAs[Pending](raw)
-	case "queued":
-		return decodeAs[Queued](raw)
-	case "head":
-		return decodeAs[Head](raw)
-	case "label":
-		return decodeAs[Label](raw)
-	}
-	return Unknown{Kind: kind, Raw: raw}, nil
-}
-
-func decodeAs[T Data](raw json.RawMessage) (Data, error) {
-	var v T
-	err := json.Unmarshal(raw, &v)
-	return v, err
+	return s.Model == o.Model && s.System == o.System && slices.Equal(s.Tools, o.Tools)
 }

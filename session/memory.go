@@ -1,11 +1,11 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -20,6 +20,7 @@ type memJournal struct {
 	entries []Entry
 	index   map[string]int
 	touched int
+	size    int64 // of the records, as if they were in a file
 }
 
 // Append is [Store].Append.
@@ -30,24 +31,27 @@ func (m *Memory) Append(_ context.Context, id, after string, entries ...Entry) e
 	if j == nil {
 		j = &memJournal{index: map[string]int{}}
 	}
+	lines := make([][]byte, len(entries))
+	for i, e := range entries {
+		var err error
+		if lines[i], err = e.Encode(nil); err != nil {
+			return err
+		}
+	}
 	have := ""
 	if n := len(j.entries); n > 0 {
 		have = j.entries[n-1].ID
 	}
-	var fresh []Entry
-	for _, e := range entries {
-		if _, err := e.Encode(nil); err != nil {
-			return err
+	skip, err := Retried(id, after, have, entries, func(i int) (bool, bool, error) {
+		k, ok := j.index[entries[i].ID]
+		if !ok {
+			return false, false, nil
 		}
-		if _, ok := j.index[e.ID]; !ok {
-			fresh = append(fresh, e)
-		}
-	}
-	if len(fresh) == 0 && len(entries) > 0 {
-		return nil
-	}
-	if have != after && len(fresh) == len(entries) {
-		return &ConflictError{Session: id, Want: after, Have: have}
+		old, err := j.entries[k].Encode(nil)
+		return true, bytes.Equal(old, lines[i]), err
+	})
+	if err != nil || skip == len(entries) {
+		return err
 	}
 	if m.m == nil {
 		m.m = map[string]*memJournal{}
@@ -55,9 +59,10 @@ func (m *Memory) Append(_ context.Context, id, after string, entries ...Entry) e
 	m.m[id] = j
 	m.n++
 	j.touched = m.n
-	for _, e := range fresh {
+	for i, e := range entries[skip:] {
 		j.index[e.ID] = len(j.entries)
 		j.entries = append(j.entries, e)
+		j.size += int64(len(lines[skip+i])) + 1
 	}
 	return nil
 }
@@ -130,12 +135,39 @@ func (m *Memory) List(context.Context) iter.Seq2[Info, error] {
 		slices.SortFunc(ids, func(a, b string) int { return m.m[b].touched - m.m[a].touched })
 		m.mu.Unlock()
 		for _, id := range ids {
-			es, _, err := m.get(id)
+			m.mu.Lock()
+			j := m.m[id]
+			if j == nil { // deleted meanwhile
+				m.mu.Unlock()
+				continue
+			}
+			es, size := j.entries[:len(j.entries):len(j.entries)], j.size
+			m.mu.Unlock()
+			info := Describe(id, slices.Values(es))
+			info.Size = size
+			if !yield(info, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Search is [Searcher].Search.
+func (m *Memory) Search(ctx context.Context, query string) iter.Seq2[Hit, error] {
+	return func(yield func(Hit, error) bool) {
+		for info := range m.List(ctx) {
+			es, _, err := m.get(info.ID)
 			if err != nil {
 				continue // deleted meanwhile
 			}
-			if !yield(Describe(id, slices.Values(es)), nil) {
-				return
+			for _, e := range es {
+				if err := ctx.Err(); err != nil {
+					yield(Hit{}, err)
+					return
+				}
+				if text, ok := e.Find(query); ok && !yield(Hit{info.ID, e.ID, text}, nil) {
+					return
+				}
 			}
 		}
 	}
@@ -150,57 +182,4 @@ func (m *Memory) Delete(_ context.Context, id string) error {
 	}
 	delete(m.m, id)
 	return nil
-}
-
-// titleBytes bounds a title that is made from what was typed.
-const titleBytes = 120
-
-// Describe makes the Info of a session from its entries. Size is left for the
-// store.
-func Describe(id string, entries iter.Seq[Entry]) Info {
-	info := Info{ID: id}
-	typed := ""
-	for e := range entries {
-		if info.Created.IsZero() {
-			info.Created = e.Time
-		}
-		info.Updated = e.Time
-		switch d := e.Data.(type) {
-		case Message:
-			if typed == "" && d.Kind == KindInput {
-				typed = d.Typed.Text()
-				if typed == "" {
-					typed = d.Text()
-				}
-			}
-			if d.Model != "" {
-				info.Model = d.Model
-			}
-		case RunStarted:
-			if d.Dir != "" && d.Path == "" {
-				info.Dir = d.Dir
-			}
-		case Label:
-			if d.Target == "" {
-				info.Title = d.Name
-			}
-		}
-	}
-	if info.Title == "" {
-		info.Title = TitleOf(typed)
-	}
-	return info
-}
-
-// TitleOf is the first line of text, at most 120 bytes of it.
-func TitleOf(text string) string {
-	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	if len(text) <= titleBytes {
-		return text
-	}
-	n := titleBytes
-	for n > 0 && text[n]&0xC0 == 0x80 {
-		n--
-	}
-	return text[:n] + "…"
 }

@@ -14,8 +14,9 @@ import (
 type Store interface {
 	// Append adds entries after the last one, whose ID is after ("" for a new
 	// session), in order and all or none. If the journal's last entry is
-	// another, it is a *ConflictError. Entries that are already there are
-	// skipped, so that a retry is harmless.
+	// another, it is a *ConflictError. A retry is harmless: if the first of the
+	// entries are the journal's last already, with the same records, only the
+	// rest is added. One that is there with another record is [ErrExists].
 	Append(ctx context.Context, id, after string, entries ...Entry) error
 	// Headers yields what is known of each entry without decoding it, in the
 	// order of appending. A session that is not there is [ErrNotFound].
@@ -25,7 +26,8 @@ type Store interface {
 	Read(ctx context.Context, id string, entries ...string) iter.Seq2[Entry, error]
 }
 
-// Header is the part of an entry that a scan reads.
+// Header is the part of an entry that a scan reads. An entry whose ID an
+// earlier one has is in no scan.
 type Header struct{ ID, Parent, Kind string }
 
 // The optional interfaces of stores.
@@ -51,7 +53,7 @@ type (
 	Deleter interface {
 		Delete(ctx context.Context, id string) error
 	}
-	// Repairer tells, once, what had to be repaired to read a session.
+	// Repairer tells, once each, what had to be repaired to read a session.
 	Repairer interface {
 		Repairs(id string) []Repair
 	}
@@ -60,25 +62,51 @@ type (
 // Info describes a session in a list.
 type Info struct {
 	ID      string    `json:"id"`
-	Title   string    `json:"title"` // as labelled, or the beginning of what was first typed
-	Dir     string    `json:"dir,omitempty"`
-	Model   string    `json:"model,omitempty"`
+	Title   string    `json:"title"`           // as labelled, or the beginning of what was first typed
+	Dir     string    `json:"dir,omitempty"`   // the working directory of the last run
+	Model   string    `json:"model,omitempty"` // of the last run
+	Agent   string    `json:"agent,omitempty"` // the path of a child's agent; "" for a session of the user's
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
+	Entries int       `json:"entries"`
 	Size    int64     `json:"size"` // bytes
+	// Err says why a session cannot be read; the other fields are then what
+	// could be.
+	Err string `json:"error,omitempty"`
 }
 
-// Hit is a place where a search found something.
+// Hit is a place where a search found something. Snippet is one line around it.
 type Hit struct{ Session, Entry, Snippet string }
 
-// Repair is something that was mended.
-type Repair struct{ Text string }
+// Repair is something that was mended so that a session could be read, or
+// shown to a model. The journal itself keeps what it was.
+type Repair struct {
+	Kind  RepairKind
+	Entry string // the entry that it was seen at, if it was at one
+	Call  string // the id of the call, if it is about one
+	Text  string // all of it, for people
+}
+
+// RepairKind says what was mended.
+type RepairKind string
+
+// The kinds of repairs.
+const (
+	RepairTorn     RepairKind = "torn"      // the end of the journal was half written
+	RepairTree     RepairKind = "tree"      // an entry's parent or id
+	RepairNoResult RepairKind = "no_result" // a call without a result
+	RepairNoCall   RepairKind = "no_call"   // a result without a call, or a second one
+	RepairCall     RepairKind = "call"      // a call that cannot be sent back
+	RepairMessage  RepairKind = "message"   // a message, or a part, that cannot be sent
+	RepairView     RepairKind = "view"      // a compaction that names what is not there
+)
 
 // The conditions that a caller chooses by.
 var (
 	ErrNotFound = errors.New("session: not found")
-	ErrExists   = errors.New("session: exists already")
+	ErrExists   = errors.New("session: exists already") // a session, or an entry with other content
 	ErrBusy     = errors.New("session: a run is going on in it already")
+	ErrClosed   = errors.New("session: closed")
 	ErrReadOnly = errors.New("session: opened for reading only")
 )
 

@@ -1,7 +1,10 @@
 package session
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cantle-dev/cantle/llm"
@@ -9,10 +12,17 @@ import (
 
 // view is what the model sees of a path: messages that are valid on every
 // wire, whatever a crash or a cancel left in the journal. It grows by add, and
-// what it once showed it never changes.
+// what it once showed it never changes: what a message does to the view is
+// decided by the messages before it and never by those after. So the view of
+// a session that is opened again is the one that it had.
+//
+// The last message's calls stay open until each has its result or something
+// else follows; only then is the answer to them put in.
 type view struct {
 	msgs    []llm.Message
-	open    []llm.ToolCall // of the last message: their results have not come
+	calls   []llm.ToolCall // of the last message, while one of them is open
+	got     []*llm.ToolResult
+	missing int
 	repairs []Repair
 }
 
@@ -21,159 +31,250 @@ const (
 	lostOpening = "(The beginning of this conversation is not in view.)"
 )
 
-func (v *view) repaired(format string, args ...any) {
-	v.repairs = append(v.repairs, Repair{fmt.Sprintf(format, args...)})
+func (v *view) repaired(kind RepairKind, entry, call, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if entry != "" {
+		text = "entry " + entry + ": " + text
+	}
+	v.repairs = append(v.repairs, Repair{kind, entry, call, text})
 }
 
 func (v *view) push(m llm.Message) { v.msgs = append(v.msgs, m.Keep()) }
 
-// add takes the next message of the path. later holds results for the same
-// calls that lie in messages after it, up to the model's next one.
-func (v *view) add(id string, m Message, later llm.Parts) {
+func (v *view) pushUser(parts llm.Parts) {
+	if len(parts) > 0 {
+		v.push(llm.Message{Role: llm.RoleUser, Parts: parts})
+	}
+}
+
+// add takes the next message of the path.
+func (v *view) add(id string, m Message) {
 	if m.Role == llm.RoleAssistant {
 		v.addAssistant(id, m)
 	} else {
-		v.addUser(id, m, later)
+		v.addUser(id, m)
 	}
 }
 
 func (v *view) addAssistant(id string, m Message) {
-	v.close()
+	v.close(id)
 	parts := make(llm.Parts, 0, len(m.Parts))
-	seen := map[string]bool{}
+	same := true
+	var calls []llm.ToolCall
 	for _, p := range m.Parts {
-		c, ok := p.(llm.ToolCall)
-		switch {
-		case empty(p):
-		case !ok:
-			parts = append(parts, p)
-		case m.Partial:
-			v.repaired("entry %s: the call of %s was cut off and is left out", id, c.Name)
-		case seen[c.ID]:
-			v.repaired("entry %s: a second call with the id %q is left out", id, c.ID)
-		default:
-			seen[c.ID] = true
-			parts = append(parts, p)
+		switch p := p.(type) {
+		case llm.ToolCall:
+			c, ok := v.call(id, p, m.Partial, calls)
+			if !ok {
+				same = false
+				continue
+			}
+			same = same && bytes.Equal(c.Input, p.Input)
+			calls = append(calls, c)
+			parts = append(parts, c)
+			continue
+		case llm.ToolResult:
+			v.repaired(RepairNoCall, id, p.CallID, "a result in a message of the model's is left out")
+			same = false
+			continue
 		}
+		if empty(p) {
+			same = false
+			continue
+		}
+		parts = append(parts, p)
+	}
+	// Thinking that leads to nothing is refused by the wires that have it.
+	n := len(parts)
+	if m.Partial || len(calls) == 0 && onlyThinking(parts) {
+		for n > 0 && isThinking(parts[n-1]) {
+			n--
+		}
+	}
+	if n < len(parts) {
+		parts, same = parts[:n], false
 	}
 	if len(parts) == 0 {
 		if len(m.Parts) > 0 && !m.Partial {
-			v.repaired("entry %s: an empty message is left out", id)
+			v.repaired(RepairMessage, id, "", "a message of the model's without content is left out")
 		}
 		return
 	}
 	if len(v.msgs) == 0 {
-		v.repaired("entry %s: the conversation began with the model's message", id)
-		v.push(llm.UserText(lostOpening))
+		v.repaired(RepairMessage, id, "", "the conversation began with the model's message")
+		v.pushUser(llm.Texts(lostOpening))
 	}
-	msg := m.Message
-	if len(parts) != len(m.Parts) {
-		msg = llm.Message{Role: m.Role, Parts: parts, Origin: m.Origin}
+	if same {
+		v.push(m.Message)
+	} else {
+		v.push(llm.Message{Role: llm.RoleAssistant, Parts: parts, Origin: m.Origin})
 	}
-	v.push(msg)
-	v.open = parts.Calls()
+	if len(calls) > 0 {
+		v.calls, v.got, v.missing = calls, make([]*llm.ToolResult, len(calls)), len(calls)
+	}
 }
 
-func (v *view) addUser(id string, m Message, later llm.Parts) {
-	var results, rest llm.Parts
+// call returns the call as it can be sent back; if it cannot be, it is left
+// out.
+func (v *view) call(id string, c llm.ToolCall, partial bool, before []llm.ToolCall) (llm.ToolCall, bool) {
+	switch {
+	case partial:
+		v.repaired(RepairCall, id, c.ID, "the call of %s was cut off and is left out", c.Name)
+		return c, false
+	case c.ID == "" || c.Name == "":
+		v.repaired(RepairCall, id, c.ID, "a call of %q with the id %q, one of which is missing, is left out", c.Name, c.ID)
+		return c, false
+	case slices.ContainsFunc(before, func(b llm.ToolCall) bool { return b.ID == c.ID }):
+		v.repaired(RepairCall, id, c.ID, "a second call with the id %q is left out", c.ID)
+		return c, false
+	}
+	switch in := bytes.TrimSpace(c.Input); {
+	case c.Custom && (len(in) == 0 || in[0] != '"' || !json.Valid(in)):
+		c.Input = json.RawMessage(`""`)
+	case !c.Custom && (len(in) == 0 || in[0] != '{' || !json.Valid(in)):
+		c.Input = json.RawMessage(`{}`)
+	default:
+		return c, true
+	}
+	c.Raw = nil
+	v.repaired(RepairCall, id, c.ID, "the input of the call of %s is not what an input can be and is left out", c.Name)
+	return c, true
+}
+
+func (v *view) addUser(id string, m Message) {
+	var rest llm.Parts
+	changed := m.Role != llm.RoleUser
+	taken := 0
 	for _, p := range m.Parts {
+		r, ok := p.(llm.ToolResult)
 		switch {
-		case isResult(p):
-			results = append(results, p)
-		case empty(p):
+		case ok && v.take(id, r):
+			taken++
+		case ok || empty(p) || !fromUser(p):
+			changed = true
 		default:
 			rest = append(rest, p)
 		}
 	}
-	if len(results) == 0 {
-		if len(rest) == 0 {
-			return
-		}
-		v.close()
-		if len(rest) == len(m.Parts) {
-			v.push(m.Message)
+	switch {
+	case taken > 0 && v.missing == 0:
+		if changed || taken < len(v.calls) {
+			v.answer(rest, nil)
 		} else {
-			v.push(llm.Message{Role: llm.RoleUser, Parts: rest})
+			v.answer(rest, &m)
 		}
-		return
-	}
-	if len(v.open) == 0 {
-		v.repaired("entry %s: %d result(s) of no call in view are left out", id, len(results))
-		if len(rest) > 0 {
-			v.push(llm.Message{Role: llm.RoleUser, Parts: rest})
-		}
-		return
-	}
-	parts := v.matched(id, append(results[:len(results):len(results)], later...), len(results))
-	v.open = nil
-	if len(rest) == 0 && same(parts, m.Parts) {
+	case len(rest) == 0: // the results of other calls may follow
+	case len(v.calls) > 0:
+		v.lose(id)
+		v.answer(rest, nil)
+	case changed:
+		v.pushUser(rest)
+	default:
 		v.push(m.Message)
-		return
 	}
-	v.push(llm.Message{Role: llm.RoleUser, Parts: append(parts, rest...)})
 }
 
-// matched returns one result for each open call, in the order of the calls.
-func (v *view) matched(id string, results llm.Parts, own int) llm.Parts {
-	out := make(llm.Parts, 0, len(v.open))
-	used := make([]bool, len(results))
-	for _, c := range v.open {
-		found := false
-		for i, p := range results {
-			if r := p.(llm.ToolResult); !used[i] && r.CallID == c.ID {
-				used[i], found = true, true
-				out = append(out, r)
-				break
-			}
+// take keeps the result if it answers an open call.
+func (v *view) take(id string, r llm.ToolResult) bool {
+	for i, c := range v.calls {
+		if c.ID != r.CallID {
+			continue
 		}
-		if !found {
-			v.repaired("entry %s: the call %s of %s has no result: its outcome is unknown", id, c.ID, c.Name)
-			out = append(out, lost(c))
+		if v.got[i] != nil {
+			v.repaired(RepairNoCall, id, r.CallID, "a second result of the call %q is left out", r.CallID)
+			return false
 		}
+		v.got[i] = &r
+		v.missing--
+		return true
 	}
-	for i := range own {
-		if !used[i] {
-			v.repaired("entry %s: a result for %q, which answers no call, is left out", id, results[i].(llm.ToolResult).CallID)
-		}
-	}
-	return out
+	v.repaired(RepairNoCall, id, r.CallID, "a result of %q, which is no call that waits for one, is left out", r.CallID)
+	return false
 }
 
-// close answers the calls that are open, since something else follows.
-func (v *view) close() {
-	if len(v.open) == 0 {
+// answer puts the results in, in the order of the calls, and what came with
+// them. If one message brought all of it, that is the message to show.
+func (v *view) answer(rest llm.Parts, whole *Message) {
+	parts := append(v.results(), rest...)
+	v.calls, v.got, v.missing = nil, nil, 0
+	if whole != nil && inOrder(parts, whole.Parts) {
+		v.push(whole.Message)
 		return
 	}
-	v.repaired("%d call(s) have no result: their outcome is unknown", len(v.open))
-	v.push(lostMessage(v.open))
-	v.open = nil
+	v.pushUser(parts)
+}
+
+// results has one result for each of the calls.
+func (v *view) results() llm.Parts {
+	parts := make(llm.Parts, len(v.calls))
+	for i, c := range v.calls {
+		if v.got[i] == nil {
+			parts[i] = llm.ToolResult{CallID: c.ID, Name: c.Name, Parts: llm.Texts(lostResult), IsError: true}
+			continue
+		}
+		r := *v.got[i]
+		if slices.ContainsFunc(r.Parts, unfit) {
+			r.Parts = slices.DeleteFunc(slices.Clone(r.Parts), unfit)
+		}
+		parts[i] = r
+	}
+	return parts
+}
+
+// lose tells of the calls that are still open, since something else follows.
+func (v *view) lose(id string) {
+	for i, c := range v.calls {
+		if v.got[i] == nil {
+			v.repaired(RepairNoResult, id, c.ID, "the call %s of %s before it has no result: its outcome is unknown", c.ID, c.Name)
+		}
+	}
+}
+
+func (v *view) close(id string) {
+	if len(v.calls) > 0 {
+		v.lose(id)
+		v.answer(nil, nil)
+	}
+}
+
+// open returns the calls that have no result.
+func (v *view) open() []llm.ToolCall {
+	var open []llm.ToolCall
+	for i, c := range v.calls {
+		if v.got[i] == nil {
+			open = append(open, c)
+		}
+	}
+	return open
 }
 
 // messages returns the view; calls that are open at its end are answered in
 // it, for this time only.
 func (v *view) messages() []llm.Message {
 	n := len(v.msgs)
-	if len(v.open) == 0 {
+	if len(v.calls) == 0 {
 		return v.msgs[:n:n]
 	}
-	return append(v.msgs[:n:n], lostMessage(v.open))
+	return append(v.msgs[:n:n], llm.Message{Role: llm.RoleUser, Parts: v.results()})
 }
 
-func lostMessage(calls []llm.ToolCall) llm.Message {
-	parts := make(llm.Parts, len(calls))
-	for i, c := range calls {
-		parts[i] = lost(c)
+// inOrder reports whether the results in a and b are the same and of the same
+// calls in the same places, and a leaves nothing of b out.
+func inOrder(a, b llm.Parts) bool {
+	if len(a) != len(b) {
+		return false
 	}
-	return llm.Message{Role: llm.RoleUser, Parts: parts}
+	for i := range a {
+		x, ok1 := a[i].(llm.ToolResult)
+		y, ok2 := b[i].(llm.ToolResult)
+		if ok1 != ok2 || ok1 && (x.CallID != y.CallID || len(x.Parts) != len(y.Parts)) {
+			return false
+		}
+	}
+	return true
 }
 
-func lost(c llm.ToolCall) llm.ToolResult {
-	return llm.ToolResult{CallID: c.ID, Name: c.Name, Parts: llm.Texts(lostResult), IsError: true}
-}
-
-func isResult(p llm.Part) bool { _, ok := p.(llm.ToolResult); return ok }
-
-// empty reports whether no wire would take p.
+// empty reports whether no wire would take p, or has any use for it.
 func empty(p llm.Part) bool {
 	switch p := p.(type) {
 	case llm.Text:
@@ -182,22 +283,31 @@ func empty(p llm.Part) bool {
 		return strings.TrimSpace(p.Text) == "" && p.Signature == "" && len(p.Raw) == 0
 	case llm.Blob:
 		return len(p.Data) == 0 && p.URL == ""
+	case llm.Native:
+		return len(p.Raw) == 0
 	case llm.Unknown, nil:
 		return true
 	}
 	return false
 }
 
-func same(a, b llm.Parts) bool {
-	if len(a) != len(b) {
+// unfit reports whether p may not be in a result.
+func unfit(p llm.Part) bool {
+	_, nested := p.(llm.ToolResult)
+	return nested || empty(p) || !fromUser(p)
+}
+
+// fromUser reports whether p may be in a message of the user's.
+func fromUser(p llm.Part) bool {
+	switch p.(type) {
+	case llm.ToolCall, llm.Thinking:
 		return false
 	}
-	for i := range a {
-		x, ok1 := a[i].(llm.ToolResult)
-		y, ok2 := b[i].(llm.ToolResult)
-		if !ok1 || !ok2 || x.CallID != y.CallID {
-			return false
-		}
-	}
 	return true
+}
+
+func isThinking(p llm.Part) bool { _, ok := p.(llm.Thinking); return ok }
+
+func onlyThinking(ps llm.Parts) bool {
+	return !slices.ContainsFunc(ps, func(p llm.Part) bool { return !isThinking(p) })
 }

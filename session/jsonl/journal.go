@@ -2,86 +2,169 @@ package jsonl
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
+	"time"
 
 	"github.com/cantle-dev/cantle/session"
 )
 
-// journal is one file and the index of what is in it. Its mutex is held by the
-// callers of its lower-case methods, except read and places.
+// journal is one file and the index of what is in it. Its methods are called
+// with mu held, but for use, headers and read.
 type journal struct {
-	mu     sync.Mutex
+	st     *Store
 	id     string
 	path   string
-	f      *os.File
-	size   int64 // of the whole records
-	recs   []rec
-	index  map[string]int32
-	kinds  map[string]string // interned
-	locked bool              // by us: a torn tail may be repaired
-	dirty  bool              // appended since the last sync
-	made   bool              // the directory entry is on disk
+	locked bool // by us: it may be written, and its torn end be repaired
 
+	mu      sync.Mutex
+	f       *os.File // kept open while it is locked
+	size    int64    // of the whole records
+	mtime   time.Time
+	end     int64 // of the file, with what is not a whole record
+	recs    []rec
+	index   map[string]int32
+	kinds   []string
+	kindOf  map[string]int32
+	lines   int
+	dirty   bool // appended since the last sync
+	created bool // by us, and its place in the directory is not synced yet
+	cut     bool // a failed write may have left something after size
 	repairs []session.Repair
 }
 
-// rec is a record's header and place.
+// rec is what is known of a record. There are many.
 type rec struct {
-	id, parent, kind string
-	at               int64
-	n                int32
+	id     string
+	at     int64
+	n      int32
+	parent int32 // the place of the entry; noParent, or a name in odd
+	kind   int32
 }
 
-func indexByte(b []byte, c byte) int { return bytes.IndexByte(b, c) }
+const noParent = -1
 
-func (j *journal) close() {
-	if j.f != nil {
-		_ = j.f.Close() // every write was checked
-		j.f = nil
+func newJournal(st *Store, id string, locked bool) *journal {
+	return &journal{
+		st: st, id: id, path: st.path(id, ".jsonl"), locked: locked,
+		index: map[string]int32{}, kindOf: map[string]int32{},
 	}
 }
 
-// refresh opens the file and scans what is new in it.
-func (j *journal) refresh() error {
+func (j *journal) errorf(format string, args ...any) error {
+	return fmt.Errorf("session %s: "+format, append([]any{j.id}, args...)...)
+}
+
+// close releases the file. What was appended is in the system's hands.
+func (j *journal) close() error {
 	if j.f == nil {
-		info, err := os.Lstat(j.path)
-		if errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("%w: %s", session.ErrNotFound, j.id)
-		}
-		if err != nil {
-			return fmt.Errorf("session %s: %w", j.id, err)
-		}
-		if !info.Mode().IsRegular() {
-			return fmt.Errorf("session %s: %s is not a regular file", j.id, j.path)
-		}
-		f, err := os.OpenFile(j.path, os.O_RDWR|os.O_APPEND, 0)
-		if errors.Is(err, os.ErrPermission) {
-			f, err = os.Open(j.path)
-		}
-		if err != nil {
-			return fmt.Errorf("session %s: %w", j.id, err)
-		}
-		j.f, j.made = f, true
+		return nil
 	}
-	info, err := j.f.Stat()
+	f := j.f
+	j.f = nil
+	return f.Close()
+}
+
+// file returns the open file, and what to call when it was used.
+func (j *journal) file() (*os.File, func(), error) {
+	if j.f != nil {
+		return j.f, func() {}, nil
+	}
+	flag := os.O_RDONLY
+	if j.locked {
+		flag = os.O_RDWR | os.O_APPEND
+	}
+	f, _, err := openFile(j.path, flag)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil, fmt.Errorf("%w: %s", session.ErrNotFound, j.id)
+	}
 	if err != nil {
-		return fmt.Errorf("session %s: %w", j.id, err)
+		return nil, nil, j.errorf("%w", err)
+	}
+	if j.locked {
+		j.f = f
+		return f, func() {}, nil
+	}
+	return f, func() { _ = f.Close() }, nil // it was only read
+}
+
+func (j *journal) use() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.refresh()
+}
+
+// refresh takes account of what was appended to the file by others, which
+// happens to a journal that is only read.
+func (j *journal) refresh() error {
+	f, done, err := j.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	info, err := f.Stat()
+	if err != nil {
+		return j.errorf("%w", err)
 	}
 	switch {
-	case info.Size() == j.size:
+	case info.Size() == j.end && info.ModTime().Equal(j.mtime):
 		return nil
 	case info.Size() < j.size:
-		return fmt.Errorf("session %s: %s became shorter while it was open: open it again", j.id, j.path)
-	case j.locked && len(j.recs) > 0:
-		return &session.ConflictError{Session: j.id, Want: j.last(), Have: "an entry that another writer appended"}
+		if !j.locked {
+			j.forget()
+			break
+		}
+		return j.errorf("%s became shorter while it was open: something else writes to it: open the session again", j.path)
+	default:
+		same, err := j.intact(f)
+		if err != nil {
+			return err
+		}
+		if !same && !j.locked {
+			j.forget()
+		} else if !same {
+			return j.errorf("%s was changed while it was open: something else writes to it: open the session again", j.path)
+		}
 	}
-	return j.scan()
+	if j.cut {
+		return nil // the next append cuts off what is after the records
+	}
+	if info.Size() > j.size {
+		if err := j.scan(f, info.Size()); err != nil {
+			return err
+		}
+		if info, err = f.Stat(); err != nil { // a repair may have changed it
+			return j.errorf("%w", err)
+		}
+	}
+	j.end, j.mtime = info.Size(), info.ModTime()
+	return nil
+}
+
+func (j *journal) forget() {
+	j.size, j.end, j.lines, j.recs, j.kinds = 0, 0, 0, nil, nil
+	j.index, j.kindOf = map[string]int32{}, map[string]int32{}
+}
+
+// intact reports whether the last record is where it was.
+func (j *journal) intact(f *os.File) (bool, error) {
+	n := len(j.recs)
+	if n == 0 {
+		return true, nil
+	}
+	r := j.recs[n-1]
+	b := make([]byte, min(int(r.n), headBytes))
+	if _, err := f.ReadAt(b, r.at); err != nil {
+		return false, j.errorf("%w", err)
+	}
+	h, ok := cutHeader(b)
+	return !ok || string(h.id) == r.id, nil
 }
 
 func (j *journal) last() string {
@@ -91,235 +174,335 @@ func (j *journal) last() string {
 	return ""
 }
 
-// scan indexes the records from j.size on.
-func (j *journal) scan() error {
-	if _, err := j.f.Seek(j.size, io.SeekStart); err != nil {
-		return fmt.Errorf("session %s: %w", j.id, err)
+// scan indexes the records from the known end on.
+func (j *journal) scan(f *os.File, to int64) error {
+	if grow := int((to - j.size) / 1200); len(j.recs) == 0 && grow > 0 {
+		j.recs = make([]rec, 0, grow)
+		j.index = make(map[string]int32, grow)
 	}
-	base := j.size
-	line := len(j.recs)
-	err := lines(j.f, func(at int64, b []byte, whole bool) error {
-		line++
-		if !whole {
-			return j.torn(base+at, b)
+	err := scanLines(f, j.size, to, func(l line) error {
+		if !l.whole {
+			return j.torn(f, l)
 		}
-		id, parent, kind, err := header(b)
-		if err != nil {
-			return &session.CorruptError{Session: j.id, File: j.path, Line: line, Err: err}
+		j.lines++
+		if l.n > 0 {
+			h, err := readHeader(f, l)
+			if err != nil {
+				return &session.CorruptError{Session: j.id, File: j.path, Line: j.lines, Err: err}
+			}
+			if l.n > math.MaxInt32 {
+				return &session.CorruptError{Session: j.id, File: j.path, Line: j.lines, Err: errors.New("it is longer than 2 GiB")}
+			}
+			j.add(h, l.at, int32(l.n))
 		}
-		j.add(id, parent, kind, base+at, len(b))
+		j.size = l.at + int64(l.n) + 1
 		return nil
 	})
-	if err != nil {
-		var c *session.CorruptError
-		if errors.As(err, &c) {
-			return err
-		}
-		return fmt.Errorf("session %s: %w", j.id, err)
+	var c *session.CorruptError
+	if err != nil && !errors.As(err, &c) {
+		err = j.errorf("%w", err)
 	}
-	return nil
+	if err != nil && !j.locked {
+		j.forget()
+	}
+	return err
 }
 
-// add indexes a record. Strings that repeat are shared, so that the index of a
-// long session stays small.
-func (j *journal) add(id, parent, kind []byte, at int64, n int) {
-	r := rec{id: string(id), at: at, n: int32(n)}
-	if k := len(j.recs); k > 0 && j.recs[k-1].id == string(parent) {
-		r.parent = j.recs[k-1].id
-	} else if i, ok := j.index[string(parent)]; ok {
-		r.parent = j.recs[i].id
-	} else {
-		r.parent = string(parent)
-	}
-	k, ok := j.kinds[string(kind)]
-	if !ok {
-		k = string(kind)
-		j.kinds[k] = k
-	}
-	r.kind = k
-	j.size = at + int64(n) + 1
-	if _, dup := j.index[r.id]; dup {
-		j.repairs = append(j.repairs, session.Repair{Text: "a second entry with the id " + r.id + " is left out"})
+// add indexes a record. Strings that repeat are shared, so that the index of
+// a long session stays small.
+func (j *journal) add(h header, at int64, n int32) {
+	if _, dup := j.index[string(h.id)]; dup {
+		j.repairs = append(j.repairs, session.Repair{
+			Kind: session.RepairTree, Entry: string(h.id),
+			Text: fmt.Sprintf("entry %s: a second one with this id, on line %d, is left out", h.id, j.lines),
+		})
 		return
+	}
+	kind, ok := j.kindOf[string(h.kind)]
+	if !ok {
+		kind = int32(len(j.kinds))
+		name := string(h.kind)
+		j.kinds = append(j.kinds, name)
+		j.kindOf[name] = kind
+	}
+	r := rec{id: string(h.id), at: at, n: n, kind: kind, parent: noParent}
+	if k := len(j.recs); k > 0 && j.recs[k-1].id == string(h.parent) {
+		r.parent = int32(k - 1)
+	} else if i, ok := j.index[string(h.parent)]; ok {
+		r.parent = i
+	} else if len(h.parent) > 0 {
+		// A name that is in no index is kept with the kinds; it is rare.
+		r.parent = -2 - int32(len(j.kinds))
+		j.kinds = append(j.kinds, string(h.parent))
 	}
 	j.index[r.id] = int32(len(j.recs))
 	j.recs = append(j.recs, r)
 }
 
-// torn deals with a last line without its end. Under our lock it is set aside
-// and cut off; without, it is what another process is writing just now.
-func (j *journal) torn(at int64, b []byte) error {
+// headers returns all headers.
+func (j *journal) headers() []session.Header {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	hs := make([]session.Header, len(j.recs))
+	for i, r := range j.recs {
+		h := session.Header{ID: r.id, Kind: j.kinds[r.kind]}
+		switch {
+		case r.parent >= 0:
+			h.Parent = j.recs[r.parent].id
+		case r.parent < noParent:
+			h.Parent = j.kinds[-2-r.parent]
+		}
+		hs[i] = h
+	}
+	return hs
+}
+
+// torn deals with a last line that has no newline. If all of the record is
+// there, only the newline is added. Otherwise it is set aside and cut off.
+// Without the lock nothing is touched: another process may be writing it.
+func (j *journal) torn(f *os.File, l line) error {
+	whole := false
+	if l.last == '}' {
+		b := make([]byte, l.n)
+		if _, err := f.ReadAt(b, l.at); err != nil {
+			return err
+		}
+		_, err := session.Decode(b)
+		whole = err == nil
+	}
 	if !j.locked {
+		j.repairs = append(j.repairs, session.Repair{Kind: session.RepairTorn, Text: fmt.Sprintf(
+			"the last %d bytes of the journal are not a whole record and are not shown: they are being written, or a crash tore them", l.n)})
 		return nil
 	}
-	aside := j.path + ".torn"
-	if err := os.WriteFile(aside, b, 0o600); err != nil {
+	if whole {
+		if _, err := f.Write([]byte{'\n'}); err != nil {
+			return fmt.Errorf("the last record has no end and cannot be ended: %w", err)
+		}
+		j.lines++
+		h, err := readHeader(f, l)
+		if err != nil {
+			return err
+		}
+		j.add(h, l.at, int32(l.n))
+		j.size, j.dirty = l.at+int64(l.n)+1, true
+		j.repairs = append(j.repairs, session.Repair{
+			Kind: session.RepairTorn, Entry: string(h.id),
+			Text: "a crash cut the end of the last record's line: nothing of it is lost",
+		})
+		return nil
+	}
+	aside := j.st.path(j.id, ".torn")
+	if err := setAside(aside, io.NewSectionReader(f, l.at, int64(l.n))); err != nil {
 		return fmt.Errorf("the last record is torn and cannot be set aside: %w", err)
 	}
-	if err := j.f.Truncate(at); err != nil {
+	if err := f.Truncate(l.at); err != nil {
 		return fmt.Errorf("the last record is torn and cannot be cut off: %w", err)
 	}
 	j.dirty = true
-	j.repairs = append(j.repairs, session.Repair{Text: fmt.Sprintf(
-		"the last record was torn by a crash: %d bytes of it are lost to the session, and kept in %s", len(b), filepath.Base(aside))})
+	j.repairs = append(j.repairs, session.Repair{Kind: session.RepairTorn, Text: fmt.Sprintf(
+		"a crash tore the last record: its %d bytes are lost to the session, and kept in %s", l.n, filepath.Base(aside))})
 	return nil
 }
 
-// header reads the fixed start of a record: {"v":1,"id":"…","parent":"…","kind":"…"
-func header(b []byte) (id, parent, kind []byte, err error) {
-	const start = `{"v":1,"id":"`
-	bad := errors.New("it does not begin as a record does")
-	if len(b) < len(start) || string(b[:len(start)]) != start {
-		if bytes.HasPrefix(b, []byte(`{"v":`)) && !bytes.HasPrefix(b, []byte(`{"v":1,`)) {
-			return nil, nil, nil, errors.New("it is of another version: use a newer program")
-		}
-		return nil, nil, nil, bad
+func setAside(path string, r io.Reader) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|noFollow, 0o600)
+	if err != nil {
+		return err
 	}
-	rest := b[len(start):]
-	take := func(sep string) []byte {
-		i := bytes.IndexByte(rest, '"')
-		if i < 0 || !bytes.HasPrefix(rest[i:], []byte(sep)) {
-			err = bad
-			return nil
-		}
-		v := rest[:i]
-		rest = rest[i+len(sep):]
-		return v
-	}
-	id = take(`","parent":"`)
+	_, err = io.Copy(f, r)
 	if err == nil {
-		parent = take(`","kind":"`)
+		_, err = f.Write([]byte{'\n'})
 	}
-	if err == nil {
-		kind = take(`","time":"`)
-	}
-	if err == nil && (len(id) == 0 || len(kind) == 0 || b[len(b)-1] != '}') {
-		err = bad
-	}
-	return id, parent, kind, err
+	return errors.Join(err, f.Close())
 }
 
 // append writes the entries in one write, or none of them.
 func (j *journal) append(after string, entries []session.Entry) error {
+	ends := make([]int, len(entries))
 	var buf []byte
-	type added struct {
-		id, parent, kind string
-		at, n            int
-	}
-	var fresh []added
-	for _, e := range entries {
-		if _, dup := j.index[e.ID]; dup {
-			continue
-		}
-		start := len(buf)
+	for i, e := range entries {
 		var err error
 		if buf, err = e.Encode(buf); err != nil {
 			return err
 		}
-		fresh = append(fresh, added{e.ID, e.Parent, e.Kind(), start, len(buf) - start})
+		if bytes.IndexByte(buf[start(ends, i):], '\n') >= 0 {
+			return j.errorf("entry %s: its record has more than one line", e.ID)
+		}
 		buf = append(buf, '\n')
+		ends[i] = len(buf)
 	}
-	if len(fresh) == 0 {
-		return nil // a retry of what was written
+	skip, err := session.Retried(j.id, after, j.last(), entries, func(i int) (bool, bool, error) {
+		k, ok := j.index[entries[i].ID]
+		if !ok {
+			return false, false, nil
+		}
+		r := j.recs[k]
+		mine := buf[start(ends, i) : ends[i]-1]
+		if int(r.n) != len(mine) {
+			return true, false, nil
+		}
+		old := make([]byte, r.n)
+		if _, err := j.f.ReadAt(old, r.at); err != nil {
+			return true, false, j.errorf("%w", err)
+		}
+		return true, bytes.Equal(old, mine), nil
+	})
+	if err != nil || skip == len(entries) {
+		return err
 	}
-	if have := j.last(); have != after && len(fresh) == len(entries) {
-		return &session.ConflictError{Session: j.id, Want: after, Have: have}
+	if err := j.put(buf[start(ends, skip):]); err != nil {
+		return err
 	}
-	if j.f == nil {
-		f, err := os.OpenFile(j.path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
+	base := j.size - int64(start(ends, skip))
+	for i := skip; i < len(entries); i++ {
+		b := buf[start(ends, i) : ends[i]-1]
+		at := base + int64(start(ends, i))
+		h, err := readHeader(j.f, line{at: at, n: len(b), head: b, last: b[len(b)-1]})
 		if err != nil {
-			return fmt.Errorf("session %s: %w", j.id, err)
+			return j.errorf("%w", err)
 		}
-		j.f = f
+		j.lines++
+		j.add(h, at, int32(len(b)))
+		j.size = at + int64(len(b)) + 1
 	}
-	if n, err := j.f.Write(buf); err != nil {
-		if n > 0 {
-			if terr := j.f.Truncate(j.size); terr != nil {
-				err = errors.Join(err, terr)
-			}
-		}
-		return fmt.Errorf("session %s: nothing was recorded: %w: make room, or fix the disk, and go on", j.id, err)
-	}
-	base := j.size
-	for _, a := range fresh {
-		j.add([]byte(a.id), []byte(a.parent), []byte(a.kind), base+int64(a.at), a.n)
-	}
-	j.dirty = true
 	return nil
 }
 
+func start(ends []int, i int) int {
+	if i == 0 {
+		return 0
+	}
+	return ends[i-1]
+}
+
+// put writes b after the last record, as a whole or not at all.
+func (j *journal) put(b []byte) error {
+	if j.f == nil {
+		f, err := os.OpenFile(j.path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return j.errorf("%w", err)
+		}
+		j.f, j.created = f, true
+	}
+	if j.cut {
+		if err := j.f.Truncate(j.size); err != nil {
+			return j.errorf("nothing was recorded: what a failed write left cannot be cut off: %w", err)
+		}
+		j.cut = false
+	}
+	n, err := j.st.write(j.f, b)
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		if terr := j.f.Truncate(j.size); terr != nil {
+			j.cut = true
+		}
+		j.stamp(j.size)
+		return j.errorf("nothing was recorded: %w: make room, or mend the disk, and go on", err)
+	}
+	j.dirty = true
+	j.stamp(j.size + int64(len(b)))
+	return nil
+}
+
+// stamp notes how the file looks after our own write.
+func (j *journal) stamp(end int64) {
+	j.end = end
+	if info, err := j.f.Stat(); err == nil {
+		j.mtime = info.ModTime()
+	}
+}
+
+// sync puts the records, and at first the file's place in its directory, on
+// stable storage.
 func (j *journal) sync() error {
 	if j.f == nil || !j.dirty {
 		return nil
 	}
 	if err := datasync(j.f); err != nil {
-		return fmt.Errorf("session %s: %w", j.id, err)
+		return j.errorf("sync: %w", err)
+	}
+	if j.created {
+		if err := syncDir(filepath.Dir(j.path)); err != nil {
+			return j.errorf("sync: %w", err)
+		}
+		j.created = false
 	}
 	j.dirty = false
-	if !j.made {
-		d, err := os.Open(filepath.Dir(j.path))
-		if err != nil {
-			return fmt.Errorf("session %s: %w", j.id, err)
-		}
-		err = d.Sync()
-		_ = d.Close() // it was only read
-		if err != nil && !errors.Is(err, os.ErrInvalid) && !strings.Contains(err.Error(), "not supported") {
-			return fmt.Errorf("session %s: %w", j.id, err)
-		}
-		j.made = true
-	}
 	return nil
 }
 
+// readBlock is how much is read at a time where entries lie side by side.
+const readBlock = 256 << 10
+
 type place struct {
-	at   int64
-	n    int32
-	id   string
-	file *os.File
+	id string
+	at int64
+	n  int32
 }
 
-// places returns a function that steps through the places of the entries.
-func (j *journal) places(ids []string) func() (place, bool, error) {
+// read yields the entries. What yield is told is all that went wrong; the
+// error that is returned was not told yet.
+func (j *journal) read(ctx context.Context, ids []string, yield func(session.Entry, error) bool) error {
 	j.mu.Lock()
-	all, n := len(ids) == 0, len(ids)
-	if all {
-		n = len(j.recs)
-	}
-	j.mu.Unlock()
-	i := 0
-	return func() (place, bool, error) {
-		if i >= n {
-			return place{}, false, nil
+	places := make([]place, 0, max(len(ids), 1))
+	var missing error
+	if len(ids) == 0 {
+		for _, r := range j.recs {
+			places = append(places, place{r.id, r.at, r.n})
 		}
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		at := int32(i)
-		if !all {
-			var ok bool
-			if at, ok = j.index[ids[i]]; !ok {
-				return place{}, false, fmt.Errorf("%w: entry %s of session %s", session.ErrNotFound, ids[i], j.id)
+	}
+	for _, id := range ids {
+		i, ok := j.index[id]
+		if !ok {
+			missing = fmt.Errorf("%w: entry %s of session %s", session.ErrNotFound, id, j.id)
+			break
+		}
+		r := j.recs[i]
+		places = append(places, place{r.id, r.at, r.n})
+	}
+	f, done, err := j.file()
+	j.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	defer done()
+	for len(places) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, to := 1, places[0].at+int64(places[0].n)
+		for n < len(places) && places[n].at == to+1 && to-places[0].at < readBlock {
+			to = places[n].at + int64(places[n].n)
+			n++
+		}
+		b := make([]byte, to-places[0].at)
+		if _, err := f.ReadAt(b, places[0].at); err != nil {
+			return j.errorf("entry %s: %w", places[0].id, err)
+		}
+		for _, p := range places[:n] {
+			from := p.at - places[0].at
+			e, err := session.Decode(b[from : from+int64(p.n) : from+int64(p.n)])
+			if err == nil && e.ID != p.id {
+				err = fmt.Errorf("entry %s is where %s was", e.ID, p.id)
+			}
+			if err != nil {
+				return &session.CorruptError{Session: j.id, File: j.path, Line: lineAt(f, p.at), Err: err}
+			}
+			if !yield(e, nil) {
+				return nil
 			}
 		}
-		i++
-		if j.f == nil {
-			return place{}, false, fmt.Errorf("session %s: closed", j.id)
-		}
-		r := j.recs[at]
-		return place{r.at, r.n, r.id, j.f}, true, nil
+		places = places[n:]
 	}
+	return missing
 }
 
-func (j *journal) read(p place) (session.Entry, error) {
-	b := make([]byte, p.n)
-	if _, err := p.file.ReadAt(b, p.at); err != nil {
-		return session.Entry{}, fmt.Errorf("session %s: entry %s: %w", j.id, p.id, err)
-	}
-	e, err := session.Decode(b)
-	if err != nil {
-		j.mu.Lock()
-		line := int(j.index[p.id]) + 1
-		j.mu.Unlock()
-		return session.Entry{}, &session.CorruptError{Session: j.id, File: j.path, Line: line, Err: err}
-	}
-	return e, nil
+// lineAt is the number of the line that begins at a place.
+func lineAt(f io.ReaderAt, at int64) int {
+	n := 1
+	_ = scanLines(f, 0, at, func(line) error { n++; return nil }) // a wrong number is better than no error
+	return n
 }

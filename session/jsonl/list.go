@@ -1,11 +1,11 @@
 package jsonl
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"slices"
@@ -15,35 +15,36 @@ import (
 	"github.com/cantle-dev/cantle/session"
 )
 
-// How much of a file a list reads: what was first typed and the folder are at
-// its start, the last title and model at its end.
-const (
-	listHead = 64 << 10
-	listTail = 64 << 10
-)
+// indexName is the file of what a list knows. It is made anew if it is lost.
+const indexName = ".index.json"
 
-// List is [session.Lister].List. It reads the beginning and the end of each
-// file. Files that are not sessions are passed over.
+// known is what a list knows of one journal, and how far it has read it.
+type known struct {
+	Size    int64             `json:"size"` // of the file when it was read
+	Mtime   time.Time         `json:"mtime"`
+	End     int64             `json:"end"`  // of the records that were read
+	Last    int64             `json:"last"` // where the last of them begins
+	LastID  string            `json:"last_id"`
+	Session session.Describer `json:"session"`
+}
+
+type listIndex struct {
+	Version  int               `json:"version"`
+	Sessions map[string]*known `json:"sessions"`
+}
+
+const listVersion = 1
+
+// List is [session.Lister].List. It reads what was appended since the last
+// list; a session that cannot be read is listed with its [session.Info.Err].
 func (st *Store) List(ctx context.Context) iter.Seq2[session.Info, error] {
 	return func(yield func(session.Info, error) bool) {
-		files, err := st.files()
+		infos, err := st.list(ctx)
 		if err != nil {
 			yield(session.Info{}, err)
 			return
 		}
-		for _, f := range files {
-			if err := ctx.Err(); err != nil {
-				yield(session.Info{}, err)
-				return
-			}
-			info, err := st.describe(f)
-			if errors.Is(err, os.ErrNotExist) {
-				continue // deleted meanwhile
-			}
-			if err != nil {
-				info = session.Info{ID: f.id, Title: "(cannot be read: " + err.Error() + ")"}
-			}
-			info.Updated, info.Size = f.mod, f.size
+		for _, info := range infos {
 			if !yield(info, nil) {
 				return
 			}
@@ -51,86 +52,177 @@ func (st *Store) List(ctx context.Context) iter.Seq2[session.Info, error] {
 	}
 }
 
-type listed struct {
-	id   string
-	mod  time.Time
-	size int64
-}
-
-// files lists the journals, the one changed last first.
-func (st *Store) files() ([]listed, error) {
-	es, err := os.ReadDir(st.dir)
+func (st *Store) list(ctx context.Context) ([]session.Info, error) {
+	st.listing.Lock()
+	defer st.listing.Unlock()
+	files, err := os.ReadDir(st.dir)
 	if err != nil {
 		return nil, fmt.Errorf("session: %w", err)
 	}
-	var out []listed
-	for _, e := range es {
-		id, ok := strings.CutSuffix(e.Name(), ".jsonl")
-		if !ok || checkID(id) != nil || !e.Type().IsRegular() {
+	old := st.loadIndex()
+	fresh := listIndex{listVersion, make(map[string]*known, len(files))}
+	changed := false
+	infos := make([]session.Info, 0, len(files))
+	for _, file := range files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		id, ok := isSession(file.Name())
+		if !ok || !file.Type().IsRegular() {
 			continue
 		}
-		info, err := e.Info()
+		stat, err := file.Info()
 		if err != nil {
 			continue // deleted meanwhile
 		}
-		out = append(out, listed{id, info.ModTime(), info.Size()})
+		k := old.Sessions[id]
+		if k == nil || k.Size != stat.Size() || !k.Mtime.Equal(stat.ModTime()) {
+			if k, err = st.describe(id, k); errors.Is(err, fs.ErrNotExist) {
+				continue // deleted meanwhile
+			}
+			changed = true
+		}
+		info := k.Session.Info
+		info.Size = stat.Size()
+		if info.Updated.IsZero() {
+			info.Updated = stat.ModTime()
+		}
+		if err != nil {
+			info.Err = err.Error()
+			if info.Title == "" {
+				info.Title = "(cannot be read: " + info.Err + ")"
+			}
+		} else {
+			fresh.Sessions[id] = k
+		}
+		infos = append(infos, info)
 	}
-	slices.SortFunc(out, func(a, b listed) int {
-		if c := b.mod.Compare(a.mod); c != 0 {
+	if changed || len(fresh.Sessions) != len(old.Sessions) {
+		_ = st.saveIndex(fresh) // the next list reads more, that is all
+	}
+	slices.SortFunc(infos, func(a, b session.Info) int {
+		if c := b.Updated.Compare(a.Updated); c != 0 {
 			return c
 		}
-		return strings.Compare(b.id, a.id)
+		return strings.Compare(b.ID, a.ID)
 	})
-	return out, nil
+	return infos, nil
 }
 
-func (st *Store) describe(l listed) (session.Info, error) {
-	f, err := os.Open(st.file(l.id))
+// describe reads a journal on from where was ends, if that is still there.
+func (st *Store) describe(id string, was *known) (*known, error) {
+	k := &known{Session: session.Describer{Info: session.Info{ID: id}}}
+	f, size, err := openFile(st.path(id, ".jsonl"), os.O_RDONLY)
 	if err != nil {
-		return session.Info{}, err
+		return k, err
 	}
 	defer f.Close()
-	head := make([]byte, min(l.size, listHead))
-	if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
-		return session.Info{}, err
+	stat, err := f.Stat()
+	if err != nil {
+		return k, err
 	}
-	var tail []byte
-	if rest := l.size - int64(len(head)); rest > 0 {
-		tail = make([]byte, min(rest, listTail))
-		if _, err := f.ReadAt(tail, l.size-int64(len(tail))); err != nil && err != io.EOF {
-			return session.Info{}, err
-		}
-		_, tail, _ = bytes.Cut(tail, []byte("\n")) // the first line may be cut
-	}
-	return session.Describe(l.id, func(yield func(session.Entry) bool) {
-		for _, b := range [][]byte{head, tail} {
-			for line := range bytes.Lines(b) {
-				if e, err := session.Decode(bytes.TrimSpace(line)); err == nil && !yield(e) {
-					return
-				}
+	if was != nil && was.End <= size {
+		b := make([]byte, min(headBytes, was.End-was.Last))
+		if _, err := f.ReadAt(b, was.Last); err == nil {
+			if h, ok := cutHeader(b); ok && string(h.id) == was.LastID {
+				*k = *was
 			}
 		}
-	}), nil
+	}
+	k.Size, k.Mtime = size, stat.ModTime()
+	n := 0
+	err = scanLines(f, k.End, size, func(l line) error {
+		n++
+		if !l.whole {
+			return nil
+		}
+		k.End = l.at + int64(l.n) + 1
+		if l.n == 0 {
+			return nil
+		}
+		h, err := readHeader(f, l)
+		if err != nil {
+			return fmt.Errorf("line %d: %w", lineAt(f, l.at), err)
+		}
+		k.Last, k.LastID = l.at, string(h.id)
+		if !k.Session.Wants(string(h.kind)) {
+			at, err := time.Parse(time.RFC3339Nano, string(h.time))
+			if err != nil {
+				return fmt.Errorf("line %d: %w", lineAt(f, l.at), err)
+			}
+			k.Session.Count(at)
+			return nil
+		}
+		b := make([]byte, l.n)
+		if _, err := f.ReadAt(b, l.at); err != nil {
+			return err
+		}
+		e, err := session.Decode(b)
+		if err != nil {
+			return fmt.Errorf("line %d: %w", lineAt(f, l.at), err)
+		}
+		k.Session.Add(e)
+		return nil
+	})
+	return k, err
 }
 
-// Resolve returns the session whose id begins with prefix, which has four
-// characters at least unless it is a whole id. More than one is an error that
-// lists them.
+// loadIndex reads the index. One that cannot be read is as good as none.
+func (st *Store) loadIndex() listIndex {
+	var x listIndex
+	f, _, err := openFile(st.path("", indexName), os.O_RDONLY)
+	if err != nil {
+		return x
+	}
+	defer f.Close()
+	if err := json.NewDecoder(f).Decode(&x); err != nil || x.Version != listVersion {
+		return listIndex{}
+	}
+	for id, k := range x.Sessions {
+		if k == nil || k.End < 0 || k.Last < 0 || k.Last > k.End {
+			delete(x.Sessions, id)
+		}
+	}
+	return x
+}
+
+func (st *Store) saveIndex(x listIndex) error {
+	b, err := json.Marshal(x)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(st.dir, indexName+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), st.path("", indexName))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // a leftover, no more
+	}
+	return err
+}
+
+// Resolve returns the session whose id is prefix, or the only one whose id
+// begins with it; a prefix has four characters at least. More than one is an
+// error that lists them.
 func (st *Store) Resolve(_ context.Context, prefix string) (string, error) {
 	if err := checkID(prefix); err != nil {
 		return "", err
 	}
-	if _, err := os.Lstat(st.file(prefix)); err == nil {
+	if info, err := os.Lstat(st.path(prefix, ".jsonl")); err == nil && info.Mode().IsRegular() {
 		return prefix, nil
 	}
-	files, err := st.files()
+	files, err := os.ReadDir(st.dir)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("session: %w", err)
 	}
 	var found []string
 	for _, f := range files {
-		if strings.HasPrefix(f.id, prefix) {
-			found = append(found, f.id)
+		if id, ok := isSession(f.Name()); ok && f.Type().IsRegular() && strings.HasPrefix(id, prefix) {
+			found = append(found, id)
 		}
 	}
 	switch {
@@ -138,20 +230,22 @@ func (st *Store) Resolve(_ context.Context, prefix string) (string, error) {
 		return "", fmt.Errorf("%w: no session is named %q: list them to see which there are", session.ErrNotFound, prefix)
 	case len(prefix) < 4:
 		return "", fmt.Errorf("session: %q is too short for a prefix: give four characters or more", prefix)
+	case len(found) > 8:
+		return "", fmt.Errorf("session: %d ids begin with %q, among them %s: give more of it", len(found), prefix, strings.Join(found[:8], ", "))
 	case len(found) > 1:
-		return "", fmt.Errorf("session: %q begins %d ids: %s", prefix, len(found), strings.Join(found[:min(len(found), 8)], ", "))
+		return "", fmt.Errorf("session: %d ids begin with %q: %s: give more of it", len(found), prefix, strings.Join(found, ", "))
 	}
 	return found[0], nil
 }
 
 // Latest returns the session of the working directory dir that was changed
-// last.
+// last. Those of children are passed over.
 func (st *Store) Latest(ctx context.Context, dir string) (string, error) {
 	for info, err := range st.List(ctx) {
 		if err != nil {
 			return "", err
 		}
-		if info.Dir == dir {
+		if info.Dir == dir && info.Agent == "" && info.Err == "" {
 			return info.ID, nil
 		}
 	}

@@ -1,44 +1,75 @@
 package jsonl
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
 )
 
-// heldError means that another process has the lock.
+// heldError means that another has the lock.
 type heldError struct{ holder string }
 
 func (e *heldError) Error() string { return "held by " + e.holder }
 
-type fileLock struct{ f *os.File }
-
-// lock takes the lock file at path and writes into it who has it.
-func lock(path string) (*fileLock, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	held, err := flock(f)
-	if err != nil || held {
-		who, _ := io.ReadAll(io.LimitReader(f, 256)) // a name for the message, at best
-		_ = f.Close()                                // nothing was written
-		if err != nil {
-			return nil, err
-		}
-		return nil, &heldError{strings.TrimSpace(string(who))}
-	}
-	host, _ := os.Hostname() // "" is good enough for a message
-	text := fmt.Sprintf("process %d on %s\n", os.Getpid(), host)
-	if err := f.Truncate(0); err == nil {
-		_, err = f.WriteAt([]byte(text), 0)
-		if err != nil {
-			_ = f.Close()
-			return nil, err
-		}
-	}
-	return &fileLock{f}, nil
+type fileLock struct {
+	f    *os.File
+	path string
 }
 
-func (l *fileLock) unlock() error { return l.f.Close() }
+// lock takes the lock file at path and writes into it who has it. The file is
+// there only while somebody has it.
+func lock(path string) (*fileLock, error) {
+	for range 100 {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		held, err := flock(f)
+		if err != nil || held {
+			who, _ := io.ReadAll(io.LimitReader(f, 256)) // a name for the message, at best
+			_ = f.Close()                                // nothing was written
+			if err != nil {
+				return nil, err
+			}
+			return nil, &heldError{strings.TrimSpace(string(who))}
+		}
+		// Whoever had it may have deleted it after we opened it: then it is not
+		// the lock any more.
+		mine, err1 := f.Stat()
+		there, err2 := os.Lstat(path)
+		if err1 != nil || err2 != nil || !os.SameFile(mine, there) {
+			_ = f.Close() // nothing was written
+			if err := errors.Join(err1, err2); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return nil, err
+			}
+			continue
+		}
+		_ = sign(f) // a full disk must not keep anyone out
+		return &fileLock{f, path}, nil
+	}
+	return nil, fmt.Errorf("%s is made and deleted all the time: try again", path)
+}
+
+// sign writes who has the lock, for the others' message.
+func sign(f *os.File) error {
+	host, _ := os.Hostname() // "" is good enough for a message
+	text := fmt.Sprintf("process %d on %q since %s\n", os.Getpid(), host, time.Now().Format(time.DateTime))
+	if _, err := f.WriteAt([]byte(text), 0); err != nil {
+		return err
+	}
+	return f.Truncate(int64(len(text)))
+}
+
+// unlock deletes the file while it is still locked; where a file that is open
+// cannot be deleted, it is after, and fails if somebody has it open by then.
+func (l *fileLock) unlock() error {
+	gone := os.Remove(l.path) == nil
+	err := l.f.Close()
+	if !gone && removeAfterClose {
+		_ = os.Remove(l.path) // another has it now
+	}
+	return err
+}

@@ -23,4 +23,7 @@ func flock(f *os.File) (held bool, err error) {
 	return false, err
 }
 
-const noFollow = syscall.O_NOFOLLOW
+const (
+	noFollow         = syscall.O_NOFOLLOW
+	removeAfterClose = false
+)

@@ -26,4 +26,7 @@ func flock(f *os.File) (held bool, err error) {
 	return false, e
 }
 
-const noFollow = 0
+const (
+	noFollow         = 0 // links are looked for before
+	removeAfterClose = true
+)

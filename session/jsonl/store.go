@@ -7,22 +7,30 @@
 //	}
 //	s, err := session.Open(ctx, st, "s1", session.OpenOptions{Create: true})
 //
-// An append is one write. A last line that a crash tore is cut off under the
-// lock when the session is next opened, and said so; a line that cannot be read
-// anywhere else is an error that names it, and [Store.Salvage] copies what can
+// The session s1 is the file s1.jsonl in dir. An append is one write, under
+// the lock of the session, s1.lock, which the system frees when the process
+// ends, however it ends. A last line that a crash tore is cut off when the
+// session is next opened for writing, kept in s1.torn, and told of as
+// a [session.Repair]; a line that cannot be read anywhere else is
+// a [*session.CorruptError] that names it, and [Store.Salvage] copies what can
 // be read into a new session. What else belongs to a session, such as the whole
-// output of a command, lies in the folder [Store.Dir].
+// output of a command, lies in the folder [Store.Dir], s1.d.
+//
+// Opening a session reads the headers of its records and decodes the bodies
+// that are in view. A list reads what was appended since the last list; it
+// keeps what it knows in a file of its own, which may be deleted at any time.
 package jsonl
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/cantle-dev/cantle/session"
@@ -32,40 +40,56 @@ import (
 type Options struct{}
 
 // Store is a directory of sessions. It is safe for concurrent use; against
-// other processes each session is locked.
+// other processes, and other stores of the same directory, each session is
+// locked.
 type Store struct {
-	dir string
+	dir   string
+	write func(*os.File, []byte) (int, error) // a seam: disks get full
 
-	mu       sync.Mutex
-	journals map[string]*journal
+	mu     sync.Mutex
+	locked map[string]*journal
+	loose  []*journal // read lately without a lock, the last used first
+
+	listing sync.Mutex // guards the list's index
 }
 
-// Open opens the directory, which is made if it is not there.
+// maxLoose is how many indexes of sessions that nobody has locked are kept.
+const maxLoose = 4
+
+// Open opens the directory, which is made if it is not there, for the user
+// alone.
 func Open(dir string, _ Options) (*Store, error) {
+	if dir == "" {
+		return nil, errors.New("session: no directory for the sessions")
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("session: %w", err)
 	}
-	return &Store{dir: dir, journals: map[string]*journal{}}, nil
+	return &Store{dir: dir, write: (*os.File).Write, locked: map[string]*journal{}}, nil
 }
 
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,127}$`)
+var (
+	idPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,127}$`)
+	// reserved names are devices on Windows, whatever follows the dot.
+	reserved = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
+)
 
 func checkID(id string) error {
-	if !idPattern.MatchString(id) {
-		return fmt.Errorf("session: %q is not a session id: it has letters, digits, _ and -, 128 at most", id)
+	if !idPattern.MatchString(id) || reserved.MatchString(id) {
+		return fmt.Errorf("session: %q is not a session id: it has letters, digits, _ and -, 128 at most, and is no path", id)
 	}
 	return nil
 }
 
-func (st *Store) file(id string) string { return filepath.Join(st.dir, id+".jsonl") }
+func (st *Store) path(id, ext string) string { return filepath.Join(st.dir, id+ext) }
 
 // Dir is the folder for what else belongs to the session id. It is made when
-// asked for.
+// asked for, and deleted with the session.
 func (st *Store) Dir(id string) (string, error) {
 	if err := checkID(id); err != nil {
 		return "", err
 	}
-	dir := filepath.Join(st.dir, id+".d")
+	dir := st.path(id, ".d")
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return "", fmt.Errorf("session %s: %w", id, err)
 	}
@@ -74,76 +98,80 @@ func (st *Store) Dir(id string) (string, error) {
 		return "", fmt.Errorf("session %s: %w", id, err)
 	}
 	if !info.IsDir() {
-		return "", fmt.Errorf("session %s: %s is not a folder", id, dir)
+		return "", fmt.Errorf("session %s: %s is not a folder: move it away", id, dir)
 	}
 	return dir, nil
 }
 
-// journal returns the scanned journal of a session.
+// journal returns what is known of a session: of the one that we have locked,
+// or of one that is only read.
 func (st *Store) journal(id string) (*journal, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
 	}
 	st.mu.Lock()
-	j := st.journals[id]
-	if j == nil {
-		j = &journal{id: id, path: st.file(id), index: map[string]int32{}, kinds: map[string]string{}}
-		st.journals[id] = j
+	defer st.mu.Unlock()
+	if j := st.locked[id]; j != nil {
+		return j, nil
 	}
-	st.mu.Unlock()
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if err := j.refresh(); err != nil {
-		return nil, err
+	i := slices.IndexFunc(st.loose, func(j *journal) bool { return j.id == id })
+	if i < 0 {
+		st.loose = append(st.loose, newJournal(st, id, false))
+		i = len(st.loose) - 1
+	}
+	j := st.loose[i]
+	st.loose = slices.Insert(slices.Delete(st.loose, i, i+1), 0, j)
+	if len(st.loose) > maxLoose {
+		st.loose = slices.Delete(st.loose, maxLoose, len(st.loose))
 	}
 	return j, nil
 }
 
-// forget drops what is known of a session, and its open file.
-func (st *Store) forget(id string) {
-	st.mu.Lock()
-	j := st.journals[id]
-	delete(st.journals, id)
-	st.mu.Unlock()
-	if j != nil {
-		j.mu.Lock()
-		j.close()
-		j.mu.Unlock()
-	}
-}
-
-// Append is [session.Store].Append.
-func (st *Store) Append(_ context.Context, id, after string, entries ...session.Entry) error {
-	j, err := st.journal(id)
-	if err != nil && !errors.Is(err, session.ErrNotFound) {
+// Append is [session.Store].Append. A session that is not locked by this store
+// is locked for the time of the write.
+func (st *Store) Append(ctx context.Context, id, after string, entries ...session.Entry) (err error) {
+	if err := checkID(id); err != nil {
 		return err
 	}
+	if len(entries) == 0 {
+		return nil
+	}
+	st.mu.Lock()
+	j := st.locked[id]
+	st.mu.Unlock()
 	if j == nil {
-		st.mu.Lock()
-		j = st.journals[id]
-		st.mu.Unlock()
+		unlock, err := st.Lock(ctx, id)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, unlock()) }()
+		return st.Append(ctx, id, after, entries...)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if err := j.refresh(); err != nil && !errors.Is(err, session.ErrNotFound) {
+		return err
+	}
 	return j.append(after, entries)
 }
 
 // Headers is [session.Store].Headers.
-func (st *Store) Headers(_ context.Context, id string) iter.Seq2[session.Header, error] {
+func (st *Store) Headers(ctx context.Context, id string) iter.Seq2[session.Header, error] {
 	return func(yield func(session.Header, error) bool) {
 		j, err := st.journal(id)
+		if err == nil {
+			err = j.use()
+		}
 		if err != nil {
 			yield(session.Header{}, err)
 			return
 		}
-		j.mu.Lock()
-		n := len(j.recs)
-		j.mu.Unlock()
-		for i := range n {
-			j.mu.Lock()
-			r := j.recs[i]
-			h := session.Header{ID: r.id, Parent: r.parent, Kind: r.kind}
-			j.mu.Unlock()
+		hs := j.headers()
+		for i, h := range hs {
+			if i%1024 == 0 && ctx.Err() != nil {
+				yield(session.Header{}, ctx.Err())
+				return
+			}
 			if !yield(h, nil) {
 				return
 			}
@@ -155,37 +183,37 @@ func (st *Store) Headers(_ context.Context, id string) iter.Seq2[session.Header,
 func (st *Store) Read(ctx context.Context, id string, ids ...string) iter.Seq2[session.Entry, error] {
 	return func(yield func(session.Entry, error) bool) {
 		j, err := st.journal(id)
+		if err == nil {
+			err = j.use()
+		}
+		if err == nil {
+			err = j.read(ctx, ids, yield)
+		}
 		if err != nil {
 			yield(session.Entry{}, err)
-			return
-		}
-		next := j.places(ids)
-		for {
-			place, ok, err := next()
-			if err == nil && !ok {
-				return
-			}
-			if err == nil {
-				err = ctx.Err()
-			}
-			var e session.Entry
-			if err == nil {
-				e, err = j.read(place)
-			}
-			if !yield(e, err) || err != nil {
-				return
-			}
 		}
 	}
 }
 
 // Sync is [session.Syncer].Sync.
 func (st *Store) Sync(_ context.Context, id string) error {
+	if err := checkID(id); err != nil {
+		return err
+	}
 	st.mu.Lock()
-	j := st.journals[id]
+	j := st.locked[id]
 	st.mu.Unlock()
 	if j == nil {
-		return nil
+		j = newJournal(st, id, false)
+		f, _, err := openFile(j.path, os.O_RDWR)
+		if errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("%w: %s", session.ErrNotFound, id)
+		}
+		if err != nil {
+			return j.errorf("sync: %w", err)
+		}
+		j.f, j.dirty, j.created = f, true, true
+		return errors.Join(j.sync(), j.close())
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -194,10 +222,8 @@ func (st *Store) Sync(_ context.Context, id string) error {
 
 // Repairs is [session.Repairer].Repairs.
 func (st *Store) Repairs(id string) []session.Repair {
-	st.mu.Lock()
-	j := st.journals[id]
-	st.mu.Unlock()
-	if j == nil {
+	j, err := st.journal(id)
+	if err != nil {
 		return nil
 	}
 	j.mu.Lock()
@@ -212,7 +238,7 @@ func (st *Store) Lock(_ context.Context, id string) (func() error, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
 	}
-	l, err := lock(filepath.Join(st.dir, id+".lock"))
+	l, err := lock(st.path(id, ".lock"))
 	if err != nil {
 		var held *heldError
 		if errors.As(err, &held) {
@@ -220,15 +246,21 @@ func (st *Store) Lock(_ context.Context, id string) (func() error, error) {
 		}
 		return nil, fmt.Errorf("session %s: lock: %w", id, err)
 	}
-	st.forget(id) // what another process wrote since is read anew
+	j := newJournal(st, id, true)
 	st.mu.Lock()
-	j := &journal{id: id, path: st.file(id), index: map[string]int32{}, kinds: map[string]string{}, locked: true}
-	st.journals[id] = j
+	st.locked[id] = j
+	// What was read without the lock is read anew: it may have a torn end.
+	st.loose = slices.DeleteFunc(st.loose, func(j *journal) bool { return j.id == id })
 	st.mu.Unlock()
-	return func() error {
-		st.forget(id)
-		return l.unlock()
-	}, nil
+	return sync.OnceValue(func() error {
+		st.mu.Lock()
+		delete(st.locked, id)
+		st.mu.Unlock()
+		j.mu.Lock()
+		err := j.close()
+		j.mu.Unlock()
+		return errors.Join(err, l.unlock())
+	}), nil
 }
 
 // Delete is [session.Deleter].Delete. A session that is in use is not deleted.
@@ -236,96 +268,81 @@ func (st *Store) Delete(ctx context.Context, id string) error {
 	if err := checkID(id); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(st.file(id)); err != nil {
+	if _, err := os.Lstat(st.path(id, ".jsonl")); errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%w: %s", session.ErrNotFound, id)
 	}
 	unlock, err := st.Lock(ctx, id)
 	if err != nil {
 		return err
 	}
-	err = os.Remove(st.file(id))
-	if err == nil {
-		err = os.RemoveAll(filepath.Join(st.dir, id+".d")) // it follows no links
+	// The journal goes last, so that what fails half way can be done again.
+	// RemoveAll follows no links.
+	for _, ext := range []string{".d", ".torn", ".jsonl"} {
+		if err == nil {
+			err = os.RemoveAll(st.path(id, ext))
+		}
 	}
-	err = errors.Join(err, unlock())
-	_ = os.Remove(filepath.Join(st.dir, id+".lock")) // an empty lock file does no harm
-	if err != nil {
+	if err = errors.Join(err, unlock()); err != nil {
 		return fmt.Errorf("session %s: delete: %w", id, err)
 	}
 	return nil
 }
 
 // Salvage copies what can be read of a corrupt session into the new session
-// to, and returns how many lines could not be.
+// to, and returns how many lines could not be. The corrupt one stays as it is.
 func (st *Store) Salvage(ctx context.Context, id, to string) (lost int, err error) {
 	if err := errors.Join(checkID(id), checkID(to)); err != nil {
 		return 0, err
 	}
-	if _, err := os.Lstat(st.file(to)); err == nil {
+	if _, err := os.Lstat(st.path(to, ".jsonl")); err == nil {
 		return 0, fmt.Errorf("%w: %s", session.ErrExists, to)
 	}
-	f, err := os.Open(st.file(id))
-	if err != nil {
+	f, size, err := openFile(st.path(id, ".jsonl"), os.O_RDONLY)
+	if errors.Is(err, os.ErrNotExist) {
 		return 0, fmt.Errorf("%w: %s", session.ErrNotFound, id)
 	}
+	if err != nil {
+		return 0, fmt.Errorf("session %s: %w", id, err)
+	}
 	defer f.Close()
+	unlock, err := st.Lock(ctx, to)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	after := ""
 	seen := map[string]bool{}
-	err = lines(f, func(_ int64, line []byte, _ bool) error {
-		e, err := session.Decode(append([]byte(nil), line...))
+	err = scanLines(f, 0, size, func(l line) error {
+		if l.n == 0 {
+			return nil
+		}
+		b := make([]byte, l.n)
+		if _, err := f.ReadAt(b, l.at); err != nil {
+			return err
+		}
+		e, err := session.Decode(b)
 		if err != nil || seen[e.ID] {
 			lost++
 			return nil
 		}
+		seen[e.ID] = true
 		if err := st.Append(ctx, to, after, e); err != nil {
 			return err
 		}
-		seen[e.ID] = true
 		after = e.ID
 		return nil
 	})
 	if err == nil && after == "" {
-		err = fmt.Errorf("session %s: nothing in it can be read", id)
+		err = errors.New("nothing in it can be read")
 	}
-	return lost, err
+	if err != nil {
+		return lost, fmt.Errorf("session %s: salvage: %w", id, err)
+	}
+	return lost, st.Sync(ctx, to)
 }
 
-// lines calls fn with each line of r and where it starts; whole is false for
-// a last line without its end.
-func lines(r io.Reader, fn func(at int64, line []byte, whole bool) error) error {
-	buf := make([]byte, 0, 256<<10)
-	at := int64(0)
-	for {
-		if len(buf) == cap(buf) {
-			grown := make([]byte, len(buf), 2*cap(buf))
-			copy(grown, buf)
-			buf = grown
-		}
-		n, err := r.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		start := 0
-		for {
-			i := indexByte(buf[start:], '\n')
-			if i < 0 {
-				break
-			}
-			if err := fn(at+int64(start), buf[start:start+i], true); err != nil {
-				return err
-			}
-			start += i + 1
-		}
-		if start > 0 {
-			at += int64(start)
-			buf = buf[:copy(buf, buf[start:])]
-		}
-		if err == io.EOF {
-			if len(buf) > 0 {
-				return fn(at, buf, false)
-			}
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
+// isSession returns the id of the session whose journal has that name.
+func isSession(name string) (id string, ok bool) {
+	id, ok = strings.CutSuffix(name, ".jsonl")
+	return id, ok && checkID(id) == nil
 }

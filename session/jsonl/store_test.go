@@ -129,13 +129,28 @@ func TestSecondWriterIsKeptOut(t *testing.T) {
 	if err := s.Append(t.Context(), input("a", "1")); err != nil {
 		t.Fatal(err)
 	}
+	if err := open(t, dir).Append(t.Context(), "s", "a", input("b", "2")); !errors.As(err, &locked) {
+		t.Fatalf("got %v", err)
+	}
 	// A writer that ignores the lock is noticed.
-	other := open(t, dir)
-	if err := other.Append(t.Context(), "s", "a", input("b", "2")); err != nil {
+	e := input("b", "2")
+	e.Parent = "a"
+	rec, err := e.Encode(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "s.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(append(rec, '\n')); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 	var conflict *session.ConflictError
-	if err := s.Append(t.Context(), input("c", "3")); !errors.As(err, &conflict) {
+	if err := s.Append(t.Context(), input("c", "3")); !errors.As(err, &conflict) || conflict.Have != "b" || conflict.Want != "a" {
 		t.Errorf("got %v", err)
 	}
 	if _, err := session.Open(t.Context(), open(t, dir), "s", session.OpenOptions{ReadOnly: true}); err != nil {
