@@ -24,7 +24,10 @@ type memJournal struct {
 }
 
 // Append is [Store].Append.
-func (m *Memory) Append(_ context.Context, id, after string, entries ...Entry) error {
+func (m *Memory) Append(ctx context.Context, id, after string, entries ...Entry) error {
+	if err := ctx.Err(); err != nil || len(entries) == 0 {
+		return err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	j := m.m[id]
@@ -67,7 +70,10 @@ func (m *Memory) Append(_ context.Context, id, after string, entries ...Entry) e
 	return nil
 }
 
-func (m *Memory) get(id string) ([]Entry, map[string]int, error) {
+func (m *Memory) get(ctx context.Context, id string) ([]Entry, map[string]int, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	j := m.m[id]
@@ -78,9 +84,9 @@ func (m *Memory) get(id string) ([]Entry, map[string]int, error) {
 }
 
 // Headers is [Store].Headers.
-func (m *Memory) Headers(_ context.Context, id string) iter.Seq2[Header, error] {
+func (m *Memory) Headers(ctx context.Context, id string) iter.Seq2[Header, error] {
 	return func(yield func(Header, error) bool) {
-		es, _, err := m.get(id)
+		es, _, err := m.get(ctx, id)
 		if err != nil {
 			yield(Header{}, err)
 			return
@@ -94,9 +100,9 @@ func (m *Memory) Headers(_ context.Context, id string) iter.Seq2[Header, error] 
 }
 
 // Read is [Store].Read.
-func (m *Memory) Read(_ context.Context, id string, ids ...string) iter.Seq2[Entry, error] {
+func (m *Memory) Read(ctx context.Context, id string, ids ...string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		es, index, err := m.get(id)
+		es, index, err := m.get(ctx, id)
 		if err != nil {
 			yield(Entry{}, err)
 			return
@@ -113,7 +119,7 @@ func (m *Memory) Read(_ context.Context, id string, ids ...string) iter.Seq2[Ent
 			m.mu.Lock()
 			i, ok := index[want]
 			m.mu.Unlock()
-			if !ok {
+			if !ok || i >= len(es) { // or appended since
 				yield(Entry{}, fmt.Errorf("%w: entry %s of session %s", ErrNotFound, want, id))
 				return
 			}
@@ -127,24 +133,27 @@ func (m *Memory) Read(_ context.Context, id string, ids ...string) iter.Seq2[Ent
 // List is [Lister].List.
 func (m *Memory) List(context.Context) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
-		m.mu.Lock()
-		ids := make([]string, 0, len(m.m))
-		for id := range m.m {
-			ids = append(ids, id)
+		type one struct {
+			id      string
+			entries []Entry
+			touched int
+			size    int64
 		}
-		slices.SortFunc(ids, func(a, b string) int { return m.m[b].touched - m.m[a].touched })
+		m.mu.Lock()
+		all := make([]one, 0, len(m.m))
+		for id, j := range m.m {
+			all = append(all, one{id, j.entries[:len(j.entries):len(j.entries)], j.touched, j.size})
+		}
 		m.mu.Unlock()
-		for _, id := range ids {
-			m.mu.Lock()
-			j := m.m[id]
-			if j == nil { // deleted meanwhile
-				m.mu.Unlock()
-				continue
+		slices.SortFunc(all, func(a, b one) int {
+			if c := b.entries[len(b.entries)-1].Time.Compare(a.entries[len(a.entries)-1].Time); c != 0 {
+				return c
 			}
-			es, size := j.entries[:len(j.entries):len(j.entries)], j.size
-			m.mu.Unlock()
-			info := Describe(id, slices.Values(es))
-			info.Size = size
+			return b.touched - a.touched
+		})
+		for _, o := range all {
+			info := Describe(o.id, slices.Values(o.entries))
+			info.Size = o.size
 			if !yield(info, nil) {
 				return
 			}
@@ -156,7 +165,7 @@ func (m *Memory) List(context.Context) iter.Seq2[Info, error] {
 func (m *Memory) Search(ctx context.Context, query string) iter.Seq2[Hit, error] {
 	return func(yield func(Hit, error) bool) {
 		for info := range m.List(ctx) {
-			es, _, err := m.get(info.ID)
+			es, _, err := m.get(ctx, info.ID)
 			if err != nil {
 				continue // deleted meanwhile
 			}

@@ -133,8 +133,8 @@ func (st *Store) Append(ctx context.Context, id, after string, entries ...sessio
 	if err := checkID(id); err != nil {
 		return err
 	}
-	if len(entries) == 0 {
-		return nil
+	if err := ctx.Err(); err != nil || len(entries) == 0 {
+		return err
 	}
 	st.mu.Lock()
 	j := st.locked[id]
@@ -168,7 +168,7 @@ func (st *Store) Headers(ctx context.Context, id string) iter.Seq2[session.Heade
 		}
 		hs := j.headers()
 		for i, h := range hs {
-			if i%1024 == 0 && ctx.Err() != nil {
+			if i%4096 == 0 && ctx.Err() != nil {
 				yield(session.Header{}, ctx.Err())
 				return
 			}

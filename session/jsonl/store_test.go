@@ -13,6 +13,7 @@ import (
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/session"
 	"github.com/cantle-dev/cantle/session/jsonl"
+	"github.com/cantle-dev/cantle/session/sessiontest"
 )
 
 func open(t testing.TB, dir string) *jsonl.Store {
@@ -26,6 +27,19 @@ func open(t testing.TB, dir string) *jsonl.Store {
 
 func input(id, text string) session.Entry {
 	return session.Entry{ID: id, Time: time.Unix(1, 0), Data: session.Message{Message: llm.UserText(text), Kind: session.KindInput}}
+}
+
+func TestStore(t *testing.T) {
+	dirs := map[session.Store]string{}
+	sessiontest.TestStore(t, sessiontest.Options{
+		Open: func(t *testing.T) session.Store {
+			dir := t.TempDir()
+			st := open(t, dir)
+			dirs[st] = dir
+			return st
+		},
+		Reopen: func(t *testing.T, st session.Store) session.Store { return open(t, dirs[st]) },
+	})
 }
 
 // TestTornAnywhere cuts a journal at random places: what is whole is kept, and
