@@ -16,7 +16,6 @@ import (
 	"runtime"
 	"slices"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -170,9 +169,7 @@ func (b *bench) time(reps int, prog string, args ...string) (figure, error) {
 		}
 		walls = append(walls, time.Since(began))
 		cpus = append(cpus, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
-		if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-			f.rss = max(f.rss, int64(u.Maxrss))
-		}
+		f.rss = max(f.rss, peak(cmd.ProcessState))
 	}
 	slices.Sort(walls)
 	slices.Sort(cpus)
