@@ -1,5 +1,7 @@
 package agent
 
+import "fmt"
+
 // Events come from two sides: the loop's own goroutine calls emit, and
 // everything else calls pump, which hands over to the loop. Only the loop's
 // goroutine yields.
@@ -40,7 +42,7 @@ func (r *runner) observe(m Middleware, d EventData) {
 			defer r.mu.Unlock()
 			if len(r.held) < maxHeld {
 				r.held = append(r.held, Event{Path: r.turn.Path, Turn: r.turn.Number, Data: Warning{
-					Text: "the observer " + m.Name + " panicked; the run goes on",
+					Text: fmt.Sprintf("the observer %s panicked, and the run goes on: %v", m.Name, v),
 				}})
 			}
 		}

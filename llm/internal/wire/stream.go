@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/cantle-dev/cantle/internal/x/sse"
@@ -138,7 +139,9 @@ func (s *Stream) readError(err error) error {
 		return s.stalled()
 	case errors.Is(err, sse.ErrTooLong):
 		return s.fail(llm.KindCorrupt, err.Error(), err)
-	case errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+		// A server that closes while something of ours is unread resets the
+		// connection: to us it is the same end.
 		return s.fail(llm.KindTruncated, "the connection to "+s.host+" was closed in the middle of the answer", err)
 	}
 	return s.fail(llm.KindNetwork, "the connection to "+s.host+" broke: "+err.Error(), err)
