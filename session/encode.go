@@ -36,6 +36,9 @@ func (e Entry) Encode(b []byte) ([]byte, error) {
 			return nil, fmt.Errorf("session: entry %q: its %s %q is not plain ASCII without spaces and quotes, of %d bytes at most", e.ID, f.what, f.s, headerBytes)
 		}
 	}
+	if strings.Contains(e.ID, "/") {
+		return nil, fmt.Errorf("session: entry %q: an id has no /, which sets it off from a call's", e.ID)
+	}
 	data, err := encodeData(e.Data)
 	if err != nil {
 		return nil, fmt.Errorf("session: entry %s of kind %s: %w", e.ID, kind, err)

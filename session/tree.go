@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cantle-dev/cantle/llm"
 )
@@ -134,7 +135,10 @@ func (s *Session) scope(ctx context.Context, path []int32) (scope, error) {
 			undone[c.Undo] = true
 		}
 		for _, what := range c.Clear {
-			if _, later := sc.clears[what]; !later {
+			entry, _, _ := strings.Cut(what, "/")
+			if i, ok := s.index[entry]; !ok || i >= path[k] {
+				s.repaired(Repair{RepairView, n.id, "", fmt.Sprintf("entry %s: the compaction clears %q, which is not before it", n.id, what)})
+			} else if _, later := sc.clears[what]; !later {
 				sc.clears[what] = c.Stub
 			}
 		}
