@@ -22,11 +22,13 @@ func TestParse(t *testing.T) {
 		},
 		{
 			"CRLF", "-- a --\r\n1\r\n",
-			txtar.Archive{Files: []txtar.File{{"a", "1\n"}}}, "-- a --\n1\n",
+			txtar.Archive{Files: []txtar.File{{"a", "1\n"}}},
+			"-- a --\n1\n",
 		},
 		{
 			"no markers", "-- --\n--  --\n-- a--\n--a --\n -- a --\n",
-			txtar.Archive{Comment: "-- --\n--  --\n-- a--\n--a --\n -- a --\n"}, "-- --\n--  --\n-- a--\n--a --\n -- a --\n",
+			txtar.Archive{Comment: "-- --\n--  --\n-- a--\n--a --\n -- a --\n"},
+			"-- --\n--  --\n-- a--\n--a --\n -- a --\n",
 		},
 	} {
 		a := txtar.Parse([]byte(c.in))
