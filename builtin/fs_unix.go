@@ -45,3 +45,11 @@ func keepOwner(f *os.File, old fs.FileInfo) bool {
 	_ = f.Chown(-1, int(want.Gid)) // the group at least, where it is one of ours
 	return false
 }
+
+// links is how many names the file has.
+func links(fi fs.FileInfo) int {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return int(st.Nlink)
+	}
+	return 1
+}

@@ -441,28 +441,3 @@ func (g *grepping) remember(ctx context.Context) error {
 	}
 	return nil
 }
-
-// sawLines is saw for several ranges, with one note for all of them.
-func (f *Files) sawLines(ctx context.Context, now seen, ranges [][2]int) error {
-	f.mu.Lock()
-	m, err := f.load(ctx)
-	if err != nil {
-		f.mu.Unlock()
-		return err
-	}
-	// All but the last go into the memory alone; saw makes the note.
-	if old, ok := m[now.Path]; ok && old.same(now) {
-		now = old
-	}
-	ranges = slices.DeleteFunc(ranges, func(r [2]int) bool { return now.shown(r[0], r[1]) })
-	if len(ranges) == 0 {
-		f.mu.Unlock()
-		return nil
-	}
-	for _, r := range ranges[1:] {
-		now.Lines = merge(now.Lines, r)
-	}
-	m[now.Path] = now
-	f.mu.Unlock()
-	return f.saw(ctx, now, ranges[0][0], ranges[0][1], -1)
-}
