@@ -61,11 +61,21 @@ func (r *runner) start() error {
 		return nil
 	case len(r.st.in) > 0:
 		return r.input(session.KindInput, r.st.in)
-	case len(r.s.Messages()) == 0 && len(r.st.Queued()) == 0:
+	case len(r.st.Queued()) > 0:
+	case len(r.s.Messages()) == 0:
 		return fmt.Errorf("agent: session %s is empty and there is no input: nothing to do", r.s.ID())
+	default:
+		// A model that must go on with its own message is asked to: many
+		// refuse a conversation that ends in it.
+		ms := r.s.Messages()
+		if ms[len(ms)-1].Role == llm.RoleAssistant {
+			return r.say(session.KindNotice, llm.Texts(resumeText))
+		}
 	}
 	return nil
 }
+
+const resumeText = "You were cut off here. Go on."
 
 // resolve collects the tools and the system prompt. Neither changes within a
 // run.

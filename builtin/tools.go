@@ -1,6 +1,13 @@
 package builtin
 
-import "github.com/cantle-dev/cantle/tool"
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/cantle-dev/cantle/tool"
+)
 
 // Tools returns all tools, sharing what they must share.
 func Tools(o Options) []tool.Tool {
@@ -8,8 +15,70 @@ func Tools(o Options) []tool.Tool {
 	return []tool.Tool{Read(o), Write(o), Edit(o), Bash(o), Jobs(o), Glob(o), Grep(o), TodoWrite(o)}
 }
 
-// Lean returns the few tools that a model with a small window is given.
+// Lean returns the few tools that a model with a small window is given, told of
+// in few words: what it is not told of, it may still use.
 func Lean(o Options) []tool.Tool {
 	o = o.filled()
-	return []tool.Tool{Read(o), Edit(o), Bash(o), Jobs(o), Grep(o)}
+	return []tool.Tool{
+		lean{Read(o), "Reads a file in numbered lines, or lists a directory.", []string{"file_path", "offset", "limit"}},
+		lean{Edit(o), "Replaces old_string, which must occur once, in a file that was read.", []string{"file_path", "old_string", "new_string", "replace_all"}},
+		Bash(o),
+		lean{Jobs(o), "Lists, reads, waits for and kills the background jobs of Bash.", []string{"action", "id"}},
+		lean{Grep(o), "Searches file contents with a regular expression (RE2).", []string{"pattern", "path", "glob", "output_mode", "offset"}},
+	}
+}
+
+// lean is a tool of which the model is told less.
+type lean struct {
+	tool.Tool
+	text string
+	keep []string // fields of the input
+}
+
+// Spec is [tool.Tool].Spec.
+func (l lean) Spec() tool.Spec {
+	s := l.Tool.Spec()
+	s.Description = l.text
+	s.Input = only(s.Input, l.keep)
+	return s
+}
+
+// Normalize is [tool.Normalizer].Normalize.
+func (l lean) Normalize(raw json.RawMessage) (json.RawMessage, error) {
+	return l.Tool.(tool.Normalizer).Normalize(raw)
+}
+
+// Preview is [tool.Previewer].Preview, if the tool has one.
+func (l lean) Preview(ctx context.Context, c *tool.Call) (*tool.Preview, error) {
+	if p, ok := l.Tool.(tool.Previewer); ok {
+		return p.Preview(ctx, c)
+	}
+	return nil, nil
+}
+
+// only leaves those properties in the schema of an object, which it gives in
+// the order of keep.
+func only(schema json.RawMessage, keep []string) json.RawMessage {
+	var s struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   []string                   `json:"required"`
+	}
+	if json.Unmarshal(schema, &s) != nil {
+		return schema
+	}
+	var b bytes.Buffer
+	b.WriteString(`{"type":"object","properties":{`)
+	for i, k := range keep {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"` + k + `":`)
+		b.Write(s.Properties[k])
+	}
+	required := slices.DeleteFunc(s.Required, func(r string) bool { return !slices.Contains(keep, r) })
+	req, _ := json.Marshal(required) // strings marshal
+	b.WriteString(`},"required":`)
+	b.Write(req)
+	b.WriteByte('}')
+	return b.Bytes()
 }
