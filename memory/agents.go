@@ -45,7 +45,7 @@ const MaxFile = 32_000
 // Instructions reads the chain: the user's AGENTS.md, then from the root of
 // the project down to the working directory each folder's AGENTS.md, or
 // CLAUDE.md where there is none, and AGENTS.local.md. A file that is not a
-// regular one, or leads out of the project by a link, is passed over.
+// regular one, or leads out of the project or nowhere by a link, is passed over.
 func Instructions(o Options) ([]File, error) {
 	root := o.Root
 	if root == "" {
@@ -110,6 +110,11 @@ func between(root, dir string) []string {
 func read(within, path string) (File, bool, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		return File{}, false, nil
+	}
+	if err != nil && within != "" {
+		// A repository's: a link that leads in a circle, through a file or
+		// where nobody may look. It must not keep a user from working there.
 		return File{}, false, nil
 	}
 	if err != nil {

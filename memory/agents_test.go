@@ -50,3 +50,18 @@ func TestChain(t *testing.T) {
 		t.Error("the long file was not cut well")
 	}
 }
+
+func TestLinksThatLeadNowhere(t *testing.T) {
+	for name, target := range map[string]string{"circle": "AGENTS.md", "through a file": "f/x", "gone": "gone"} {
+		p := t.TempDir()
+		write(t, filepath.Join(p, "f"), "a file")
+		write(t, filepath.Join(p, "CLAUDE.md"), "the other")
+		if err := os.Symlink(target, filepath.Join(p, "AGENTS.md")); err != nil {
+			t.Skip("no symbolic links here: ", err)
+		}
+		files, err := memory.Instructions(memory.Options{Dir: p})
+		if err != nil || len(files) != 1 || files[0].Text != "the other" {
+			t.Errorf("%s: %+v, %v", name, files, err)
+		}
+	}
+}

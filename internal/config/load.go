@@ -63,6 +63,9 @@ func Load(src Sources) (*Config, error) {
 		{filepath.Join(src.Dir, ".cantle", "settings.json"), false},
 		{filepath.Join(src.Dir, ".cantle", "settings.local.json"), false},
 	}
+	if sameFolder(src.Home, filepath.Join(src.Dir, ".cantle")) {
+		layers = slices.Delete(layers, 1, 2) // the user's own, and read already
+	}
 	for _, l := range layers {
 		if err := c.file(l.file, l.trust); err != nil {
 			return nil, err
@@ -88,15 +91,21 @@ func Load(src Sources) (*Config, error) {
 	return c, nil
 }
 
+func sameFolder(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
 // file merges a file into c. A missing one is none. What a project may not
 // decide for its user is left out, with a warning.
 func (c *Config) file(name string, trusted bool) error {
-	b, err := os.ReadFile(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return &Error{File: name, Text: err.Error()}
+	b, err := readFile(name)
+	if err != nil || b == nil {
+		return err
 	}
 	std, err := hujson.Standardize(bytes.Clone(b))
 	if err != nil {
@@ -125,6 +134,25 @@ func (c *Config) untrusted(name string, layer map[string]json.RawMessage) {
 		if _, ok := layer[k]; ok {
 			delete(layer, k)
 			warn(k)
+		}
+	}
+	for _, k := range []string{"maxTurns", "maxTokens", "maxCost", "timeout"} {
+		if v, ok := layer[k]; ok && c.widens(k, v) {
+			delete(layer, k)
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: %s is left out: a project may only lower your limit", name, k))
+		}
+	}
+	// A price of a project's making would turn the limit on cost off.
+	var models map[string]map[string]json.RawMessage
+	if json.Unmarshal(layer["models"], &models) == nil {
+		for _, ref := range slices.Sorted(maps.Keys(models)) {
+			if _, ok := models[ref]["price"]; ok {
+				delete(models[ref], "price")
+				warn("models." + ref + ".price")
+			}
+		}
+		if b, err := json.Marshal(models); err == nil {
+			layer["models"] = b
 		}
 	}
 	var p map[string]json.RawMessage
@@ -162,6 +190,10 @@ func (c *Config) merge(layer map[string]json.RawMessage, from string, text []byt
 			e.Text = fmt.Sprintf("%s is wanted, %s came", typeName(te.Type), te.Value)
 		}
 		return e
+	}
+	if err := over.checkNumbers(); err != nil {
+		err.File, err.Line = from, lineOf(text, err.Key)
+		return err
 	}
 	c.tree = merged(c.tree, b, "")
 	origin, warnings, files, tree := c.From, c.Warnings, c.Files, c.tree
@@ -264,6 +296,10 @@ func typeOf(key string) (reflect.Type, *Error) {
 
 // known holds the keys of an object against a type.
 func known(t reflect.Type, raw json.RawMessage, path string) *Error {
+	if path != "" && string(bytes.TrimSpace(raw)) == "null" {
+		// It would take away what the layers below have set, rules among it.
+		return &Error{Key: path, Text: "null is not a value: leave the setting out"}
+	}
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
