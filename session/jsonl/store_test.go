@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -263,6 +264,34 @@ func long(tb testing.TB, dir string) {
 	}
 }
 
+// TestOpenIsLean opens 100,000 entries of 1 kB: the memory that stays in use
+// is bounded, and does not grow with the bodies that are out of view.
+func TestOpenIsLean(t *testing.T) {
+	if testing.Short() || os.Getenv("CANTLE_SOAK") == "" {
+		t.Skip("writes 100 MB: set CANTLE_SOAK=1")
+	}
+	dir := t.TempDir()
+	long(t, dir)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	began := time.Now()
+	s, err := session.Open(t.Context(), open(t, dir), "s", session.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(began)
+	ms := s.Messages()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	live := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+	t.Logf("opened in %v, %.1f MiB live, %d messages in view", took, float64(live)/(1<<20), len(ms))
+	if live > 40<<20 || len(ms) != 2000 {
+		t.Errorf("%d bytes are live, %d messages in view", live, len(ms))
+	}
+	runtime.KeepAlive(s)
+}
+
 func BenchmarkOpen100k(b *testing.B) {
 	dir := b.TempDir()
 	long(b, dir)
@@ -280,15 +309,25 @@ func BenchmarkOpen100k(b *testing.B) {
 }
 
 func BenchmarkAppend(b *testing.B) {
-	s, err := session.Open(b.Context(), open(b, b.TempDir()), "s", session.OpenOptions{Create: true})
-	if err != nil {
-		b.Fatal(err)
-	}
-	i := 0
-	for b.Loop() {
-		i++
-		if err := s.Append(b.Context(), input(fmt.Sprint(i), "hello")); err != nil {
-			b.Fatal(err)
-		}
+	for name, sync := range map[string]bool{"plain": false, "sync": true} {
+		b.Run(name, func(b *testing.B) {
+			s, err := session.Open(b.Context(), open(b, b.TempDir()), "s", session.OpenOptions{Create: true})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				i++
+				if err := s.Append(b.Context(), input(fmt.Sprint(i), "hello")); err != nil {
+					b.Fatal(err)
+				}
+				if sync {
+					if err := s.Sync(b.Context()); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
 	}
 }
