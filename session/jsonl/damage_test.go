@@ -59,9 +59,9 @@ func TestFullDisk(t *testing.T) {
 		cut  bool // it cannot even be cut off
 	}{
 		{"nothing", func(int) int { return 0 }, false},
-		{"some", func(all int) int { return all / 2 }, false},
+		{"some", func(all int) int { return all * 2 / 3 }, false},
 		{"all", func(all int) int { return all }, false},
-		{"stuck", func(all int) int { return all / 2 }, true},
+		{"stuck", func(all int) int { return all * 2 / 3 }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
