@@ -248,6 +248,16 @@ func (m *Model) tools(ts []llm.ToolSpec) ([]byte, error) {
 	return append(b, ']'), nil
 }
 
+// The pieces between blocks, made once.
+var (
+	opening       = []byte("[")
+	comma         = []byte(",")
+	closing       = []byte("]}")
+	userHead      = []byte(`{"role":"user","content":[`)
+	assistantHead = []byte(`{"role":"assistant","content":[`)
+	userFirst     = []byte(`{"role":"user","content":[{"type":"text","text":"(The conversation goes on.)"}]},`)
+)
+
 // messages joins the encoded blocks of the messages. Neighbours of one role
 // make one message, since the wire wants the roles to alternate, with the
 // results of all of them before their other blocks, since it wants that too.
@@ -258,30 +268,34 @@ func (m *Model) messages(ms []llm.Message) ([]byte, error) {
 	var results, others, all [][]byte
 	var ends [2]int // of user messages, in pieces: the one before the last, and the last
 	size := 0
-	pieces := [][]byte{[]byte("[")}
+	pieces := append(make([][]byte, 0, 4*len(ms)+2), opening)
 	role := llm.Role("")
 	flush := func() {
 		if all = append(append(all[:0], results...), others...); len(all) == 0 {
 			return
 		}
-		head := `{"role":"` + string(role) + `","content":[`
-		if len(pieces) > 1 {
-			head = "," + head
-		} else if role == llm.RoleAssistant {
+		switch {
+		case len(pieces) > 1:
+			pieces = append(pieces, comma)
+		case role == llm.RoleAssistant:
 			// What was said before is gone; the wire wants the user first.
-			head = `{"role":"user","content":[{"type":"text","text":"(The conversation goes on.)"}]},` + head
+			pieces = append(pieces, userFirst)
 		}
-		pieces = append(pieces, []byte(head))
+		if role == llm.RoleUser {
+			pieces = append(pieces, userHead)
+		} else {
+			pieces = append(pieces, assistantHead)
+		}
 		for i, b := range all {
 			if i > 0 {
-				pieces = append(pieces, []byte(","))
+				pieces = append(pieces, comma)
 			}
 			pieces = append(pieces, b)
 		}
 		if role == llm.RoleUser {
 			ends = [2]int{ends[1], len(pieces) - 1}
 		}
-		pieces = append(pieces, []byte("]}"))
+		pieces = append(pieces, closing)
 		results, others = results[:0], others[:0]
 	}
 	for i, msg := range ms {
