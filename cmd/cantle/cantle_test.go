@@ -112,16 +112,16 @@ func decode(t *testing.T, text string) map[string]any {
 
 // mender plays an agent that finds a failing test, reads what it is about,
 // mends it and runs the test again, each step worked out from the last result.
-func mender(t *testing.T) llmtest.Player {
+func mender(t *testing.T, tests string) llmtest.Player {
 	wrong := regexp.MustCompile(`(\w+\.go):?\d*: Add\(2, 3\) = (-?\d+), want (\d+)`)
 	return func(e *llmtest.Exchange) llmtest.Reply {
 		last, ok := e.LastResult()
 		if !ok {
-			return llmtest.Call("Bash", map[string]any{"command": "go test ./...", "description": "Run the tests"})
+			return llmtest.Call("Bash", map[string]any{"command": tests, "description": "Run the tests"})
 		}
 		switch {
 		case strings.Contains(last, "Updated "):
-			return llmtest.Call("Bash", map[string]any{"command": "go test ./... && echo ALL GREEN"})
+			return llmtest.Call("Bash", map[string]any{"command": tests + " && echo ALL GREEN"})
 		case strings.Contains(last, "ALL GREEN"):
 			return llmtest.Say("Mended: Add subtracted, and adds now.")
 		case wrong.MatchString(last):
@@ -157,6 +157,14 @@ func TestMendsAFailingTest(t *testing.T) {
 			w.write("add.go", strings.ReplaceAll(code, "\n", "\r\n"))
 			w.write("add_test.go", test)
 		},
+		"go.work": func(w *world) {
+			w.write("go.work", "go 1.24\n\nuse (\n\t./m\n\t./other\n)\n")
+			w.write("other/go.mod", "module example.com/other\n\ngo 1.24\n")
+			w.write("other/other.go", "package other\n")
+			w.write("m/go.mod", "module example.com/add\n\ngo 1.24\n")
+			w.write("m/add.go", code)
+			w.write("m/add_test.go", test)
+		},
 		"many files": func(w *world) {
 			w.write("go.mod", "module example.com/add\n\ngo 1.24\n")
 			w.write("inner/add.go", code)
@@ -174,7 +182,11 @@ func TestMendsAFailingTest(t *testing.T) {
 			t.Run(name+" "+wire, func(t *testing.T) {
 				w := newWorld(t)
 				lay(w)
-				s := w.serve(wire, mender(t))
+				tests := "go test ./..."
+				if name == "go.work" {
+					tests = "go test ./m/..."
+				}
+				s := w.serve(wire, mender(t, tests))
 				out, errs, code := w.run("--yes", "--json", "make the tests pass")
 				doc := decode(t, out)
 				if code != 0 || doc["status"] != "completed" || doc["num_turns"] != 6.0 || doc["tool_calls"] != 5.0 || errs != "" {
