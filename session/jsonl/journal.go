@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cantle-dev/cantle/session"
@@ -17,14 +18,14 @@ import (
 // journal is one file and the index of what is in it. Its methods are called
 // with mu held, but for use, headers and read.
 type journal struct {
-	st     *Store
-	id     string
-	path   string
-	locked bool // by us: it may be written, and its torn end be repaired
+	st   *Store
+	id   string
+	path string
 
 	mu      sync.Mutex
-	f       *os.File // kept open while it is locked
-	size    int64    // of the whole records
+	locked  bool    // by us: it may be written, and its torn end be repaired
+	f       *handle // kept open while it is locked
+	size    int64   // of the whole records
 	mtime   time.Time
 	end     int64 // of the file, with what is not a whole record
 	recs    []rec
@@ -60,37 +61,59 @@ func (j *journal) errorf(format string, args ...any) error {
 	return fmt.Errorf("session %s: "+format, append([]any{j.id}, args...)...)
 }
 
-// close releases the file. What was appended is in the system's hands.
+// handle is an open file. It is closed by the last who has it, so that a read
+// goes on to its end when the session is closed meanwhile.
+type handle struct {
+	*os.File
+	holders atomic.Int32
+}
+
+func newHandle(f *os.File) *handle {
+	h := &handle{File: f}
+	h.holders.Store(1)
+	return h
+}
+
+func (h *handle) release() error {
+	if h.holders.Add(-1) > 0 {
+		return nil
+	}
+	return h.Close()
+}
+
+// close gives the file up. What was appended is in the system's hands.
 func (j *journal) close() error {
 	if j.f == nil {
 		return nil
 	}
 	f := j.f
 	j.f = nil
-	return f.Close()
+	return f.release()
 }
 
 // file returns the open file, and what to call when it was used.
 func (j *journal) file() (*os.File, func(), error) {
-	if j.f != nil {
-		return j.f, func() {}, nil
-	}
-	flag := os.O_RDONLY
-	if j.locked {
-		flag = os.O_RDWR | os.O_APPEND
-	}
-	f, _, err := openFile(j.path, flag)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil, fmt.Errorf("%w: %s", session.ErrNotFound, j.id)
-	}
-	if err != nil {
-		return nil, nil, j.errorf("%w", err)
-	}
-	if j.locked {
+	f := j.f
+	if f == nil {
+		flag := os.O_RDONLY
+		if j.locked {
+			flag = os.O_RDWR | os.O_APPEND
+		}
+		opened, _, err := openFile(j.path, flag)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, nil, fmt.Errorf("%w: %s", session.ErrNotFound, j.id)
+		}
+		if err != nil {
+			return nil, nil, j.errorf("%w", err)
+		}
+		f = newHandle(opened)
+		if !j.locked {
+			return f.File, func() { _ = f.release() }, nil // it is only read
+		}
 		j.f = f
-		return f, func() {}, nil
 	}
-	return f, func() { _ = f.Close() }, nil // it was only read
+	f.holders.Add(1)
+	return f.File, func() { _ = f.release() }, nil // whoever closes the journal is told
 }
 
 func (j *journal) use() error {
@@ -316,6 +339,21 @@ func setAside(path string, r io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
+// errUnlocked means that the lock was given back meanwhile.
+var errUnlocked = errors.New("session: unlocked")
+
+func (j *journal) appendLocked(after string, entries []session.Entry) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.locked {
+		return errUnlocked
+	}
+	if err := j.refresh(); err != nil && !errors.Is(err, session.ErrNotFound) {
+		return err
+	}
+	return j.append(after, entries)
+}
+
 // append writes the entries in one write, or none of them.
 func (j *journal) append(after string, entries []session.Entry) error {
 	ends := make([]int, len(entries))
@@ -382,7 +420,7 @@ func (j *journal) put(b []byte) error {
 		if err != nil {
 			return j.errorf("%w", err)
 		}
-		j.f, j.created = f, true
+		j.f, j.created = newHandle(f), true
 	}
 	if j.cut {
 		if err := j.f.Truncate(j.size); err != nil {
@@ -390,7 +428,7 @@ func (j *journal) put(b []byte) error {
 		}
 		j.cut = false
 	}
-	n, err := j.st.write(j.f, b)
+	n, err := j.st.write(j.f.File, b)
 	if err == nil && n < len(b) {
 		err = io.ErrShortWrite
 	}
@@ -420,7 +458,7 @@ func (j *journal) sync() error {
 	if j.f == nil || !j.dirty {
 		return nil
 	}
-	if err := datasync(j.f); err != nil {
+	if err := datasync(j.f.File); err != nil {
 		return j.errorf("sync: %w", err)
 	}
 	if j.created {

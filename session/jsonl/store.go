@@ -136,23 +136,22 @@ func (st *Store) Append(ctx context.Context, id, after string, entries ...sessio
 	if err := ctx.Err(); err != nil || len(entries) == 0 {
 		return err
 	}
-	st.mu.Lock()
-	j := st.locked[id]
-	st.mu.Unlock()
-	if j == nil {
-		unlock, err := st.Lock(ctx, id)
-		if err != nil {
+	for {
+		st.mu.Lock()
+		j := st.locked[id]
+		st.mu.Unlock()
+		if j == nil {
+			unlock, err := st.Lock(ctx, id)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, unlock()) }()
+			return st.Append(ctx, id, after, entries...)
+		}
+		if err := j.appendLocked(after, entries); err != errUnlocked {
 			return err
 		}
-		defer func() { err = errors.Join(err, unlock()) }()
-		return st.Append(ctx, id, after, entries...)
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if err := j.refresh(); err != nil && !errors.Is(err, session.ErrNotFound) {
-		return err
-	}
-	return j.append(after, entries)
 }
 
 // Headers is [session.Store].Headers.
@@ -203,8 +202,12 @@ func (st *Store) Sync(_ context.Context, id string) error {
 	st.mu.Lock()
 	j := st.locked[id]
 	st.mu.Unlock()
-	if j == nil {
-		j = newJournal(st, id, false)
+	if j != nil {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+	}
+	if j == nil || !j.locked {
+		j := newJournal(st, id, false)
 		f, _, err := openFile(j.path, os.O_RDWR)
 		if errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("%w: %s", session.ErrNotFound, id)
@@ -212,11 +215,9 @@ func (st *Store) Sync(_ context.Context, id string) error {
 		if err != nil {
 			return j.errorf("sync: %w", err)
 		}
-		j.f, j.dirty, j.created = f, true, true
+		j.f, j.dirty, j.created = newHandle(f), true, true
 		return errors.Join(j.sync(), j.close())
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	return j.sync()
 }
 
@@ -256,8 +257,10 @@ func (st *Store) Lock(_ context.Context, id string) (func() error, error) {
 		st.mu.Lock()
 		delete(st.locked, id)
 		st.mu.Unlock()
+		// Whoever got hold of j before may read on, and write no more.
 		j.mu.Lock()
 		err := j.close()
+		j.locked = false
 		j.mu.Unlock()
 		return errors.Join(err, l.unlock())
 	}), nil
