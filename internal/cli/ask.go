@@ -94,7 +94,7 @@ func (a *asker) show(q *agent.Question) {
 	case p.Text != "":
 		fmt.Fprintf(a.e.Err, "%s\n", clean(p.Text))
 	default:
-		fmt.Fprintln(a.e.Err, clean(p.Title))
+		fmt.Fprintln(a.e.Err, oneLine(p.Title))
 		lines := strings.Split(strings.TrimRight(clean(p.Diff), "\n"), "\n")
 		fmt.Fprintln(a.e.Err, strings.Join(lines[:min(len(lines), maxPreview)], "\n"))
 		if n := len(lines) - maxPreview; n > 0 {
@@ -102,6 +102,10 @@ func (a *asker) show(q *agent.Question) {
 		}
 	}
 	for _, acc := range c.Access {
-		fmt.Fprintf(a.e.Err, "  %s %s\n", acc.Op, clean(acc.Target))
+		fmt.Fprintf(a.e.Err, "  %s %s\n", acc.Op, oneLine(acc.Target))
 	}
 }
+
+// oneLine shows all of s in one line, so that the name of a file cannot look
+// like a line of the question.
+func oneLine(s string) string { return strings.ReplaceAll(clean(s), "\n", "⏎") }

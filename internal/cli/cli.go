@@ -84,15 +84,20 @@ func Main(ctx context.Context, e Env, args []string) int {
 	root.SetIn(e.In)
 	root.SetOut(e.Out)
 	root.SetErr(e.Err)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	var code exit
+	var bad *flagError
 	switch {
 	case err == nil:
 		return ExitOK
 	case errors.As(err, &code):
 		return int(code)
+	case errors.As(err, &bad) && cmd.Name() == "run" && wantsDocument(args):
+		if jsonLine(e.Out, document(nil, err, ExitUsage)) == nil {
+			return ExitUsage
+		}
 	}
-	fmt.Fprintln(e.Err, "cantle: "+err.Error())
+	fmt.Fprintln(e.Err, "cantle: "+clean(err.Error()))
 	if errors.Is(err, app.ErrUsage) || isConfig(err) {
 		return ExitUsage
 	}
@@ -122,14 +127,12 @@ func newRoot(e Env) *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return app.Usage("%w", err) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return app.Usage("%w", &flagError{err}) })
 	root.SetVersionTemplate("cantle {{.Version}}\n")
 	root.Flags().BoolVar(&plain, "plain", false, "talk in a plain loop of lines")
 	f.add(root)
 	root.AddCommand(newRun(e), newSessions(e), newModels(e), newDoctor(e), newVersion(e))
-	for _, c := range root.Commands() {
-		noArgsIsUsage(c)
-	}
+	noArgsIsUsage(root)
 	return root
 }
 

@@ -56,6 +56,9 @@ func (c *conversation) next() (Line, error) {
 		if err := dec.Decode(&l); err != nil {
 			return l, fmt.Errorf("this line of input is not understood: %w", err)
 		}
+		if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+			return l, errors.New("this line of input is not understood: one object is wanted, more came")
+		}
 		switch l.Type {
 		case "user", "steer", "followup", "answer", "interrupt":
 			return l, nil
@@ -68,9 +71,18 @@ func (c *conversation) next() (Line, error) {
 	return Line{}, io.EOF
 }
 
-// first returns the prompt that opens the conversation.
-func (c *conversation) first(context.Context) (string, error) {
+// first returns the prompt that opens the conversation. A session that is gone
+// on with may open with the answer to a question that waits, or with nothing.
+func (c *conversation) first(_ context.Context, resumed bool) (string, error) {
 	l, err := c.next()
+	switch {
+	case resumed && err == nil && l.Type == "answer":
+		c.answer(l)
+		return "", nil
+	case resumed && errors.Is(err, io.EOF):
+		c.end()
+		return "", nil
+	}
 	if err == nil && l.Type != "user" {
 		err = fmt.Errorf("the first line of input must be of the type user, not %s", l.Type)
 	}
@@ -93,13 +105,7 @@ func (c *conversation) follow(st *agent.Stream, stop func(), out output) {
 			c.end()
 			return
 		case err != nil:
-			if o, ok := out.(*jsonOut); ok {
-				o.mu.Lock()
-				_ = jsonLine(o.e.Out, map[string]any{"type": "error", "data": map[string]string{"message": err.Error()}})
-				o.mu.Unlock()
-			} else {
-				out.note(err.Error())
-			}
+			out.complain(err.Error())
 			continue
 		}
 		switch l.Type {

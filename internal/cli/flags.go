@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,8 +37,8 @@ func (f *flags) add(c *cobra.Command) {
 	fs.StringArrayVar(&f.deny, "deny", nil, "deny this tool (again for more)")
 	fs.StringArrayVar(&f.ask, "ask", nil, "ask about this tool (again for more)")
 	fs.BoolVarP(&f.cont, "continue", "c", false, "go on with the last session of this directory")
-	fs.StringVarP(&f.resume, "resume", "r", "", "go on with this session (an id, or its beginning)")
-	fs.StringVarP(&f.resume, "session", "s", "", "the same as --resume")
+	fs.VarP((*given)(&f.resume), "resume", "r", "go on with this session (an id, or its beginning)")
+	fs.VarP((*given)(&f.resume), "session", "s", "the same as --resume")
 	fs.BoolVar(&f.fork, "fork", false, "with --continue or --resume: go on in a copy")
 	fs.BoolVar(&f.noSession, "no-session", false, "record nothing")
 	fs.StringVar(&f.effort, "effort", "", "how much to think: off, minimal, low, medium, high, xhigh")
@@ -52,6 +53,49 @@ func (f *flags) add(c *cobra.Command) {
 	fs.StringArrayVar(&f.addDir, "add-dir", nil, "a further directory of the workspace (again for more)")
 }
 
+// given is text that may not be empty: --resume "$ID" must not begin a new
+// session where the variable is not set.
+type given string
+
+func (g *given) String() string { return string(*g) }
+func (g *given) Type() string   { return "string" }
+func (g *given) Set(s string) error {
+	if strings.TrimSpace(s) == "" {
+		return errors.New("it is empty")
+	}
+	*g = given(s)
+	return nil
+}
+
+// flagError is a flag that could not be read, so that no command ran.
+type flagError struct{ err error }
+
+func (e *flagError) Error() string { return e.err.Error() }
+func (e *flagError) Unwrap() error { return e.err }
+
+// wantsDocument reports whether arguments that could not be read as a whole
+// ask run for a closing document.
+func wantsDocument(args []string) bool {
+	want := false
+	for i, a := range args {
+		name, v, joined := strings.Cut(a, "=")
+		switch {
+		case a == "--":
+			return want
+		case a == "--json":
+			want = true
+		case name == "-o" || name == "--output" || name == "--output-format":
+			if !joined && i+1 < len(args) {
+				v = args[i+1]
+			}
+			want = v == "json" || v == "stream-json"
+		case strings.HasPrefix(a, "-o"):
+			want = a == "-ojson" || a == "-ostream-json"
+		}
+	}
+	return want
+}
+
 // load reads the settings with the flags over them.
 func (f *flags) load(e Env) (*config.Config, string, string, error) {
 	home, err := e.home()
@@ -64,6 +108,9 @@ func (f *flags) load(e Env) (*config.Config, string, string, error) {
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(e.Dir, dir)
 		}
+	}
+	if dir == "" || !filepath.IsAbs(dir) {
+		return nil, "", "", app.Usage("the working directory cannot be told, it may have been removed: change into another, or name one with -C")
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, "", "", app.Usage("%s is not a directory", dir)
@@ -87,14 +134,14 @@ func (f *flags) load(e Env) (*config.Config, string, string, error) {
 	text("appendSystem", "--append-system", f.appendSystem)
 	text("maxCost", "--max-cost", f.maxCost)
 	text("timeout", "--timeout", f.timeout)
-	for flag, v := range map[string]string{"maxTurns": f.maxTurns, "maxTokens": f.maxTokens} {
-		if v == "" {
+	for _, n := range []struct{ key, flag, v string }{{"maxTurns", "--max-turns", f.maxTurns}, {"maxTokens", "--max-tokens", f.maxTokens}} {
+		if n.v == "" {
 			continue
 		}
-		if n, err := strconv.ParseInt(v, 10, 64); err != nil || n <= 0 {
-			return nil, "", "", app.Usage("%s: %q is not a number above 0", flag, v)
+		if i, err := strconv.ParseInt(n.v, 10, 64); err != nil || i <= 0 {
+			return nil, "", "", app.Usage("%s: %q is not a number above 0", n.flag, n.v)
 		}
-		text(flag, flag, v)
+		text(n.key, n.flag, n.v)
 	}
 	if f.effort != "" {
 		ok := false

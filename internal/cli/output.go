@@ -18,6 +18,7 @@ import (
 type output interface {
 	event(agent.Event)
 	note(text string)
+	complain(text string)
 	close(res *agent.Result, err error, code int) error
 }
 
@@ -93,6 +94,21 @@ type jsonOut struct {
 	verbose, stream bool
 	standIn         bool
 	mu              sync.Mutex
+	closed          bool // the closing document is written: nothing follows it
+}
+
+// complain says that a line of input is not understood: in the stream, where
+// there is one, and else on standard error, for the document stands alone.
+func (o *jsonOut) complain(text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.closed:
+	case o.stream:
+		_ = jsonLine(o.e.Out, map[string]any{"type": "error", "data": map[string]string{"message": text}}) // as in event
+	default:
+		fmt.Fprintln(o.e.Err, "cantle: "+clean(text))
+	}
 }
 
 func (o *jsonOut) event(ev agent.Event) {
@@ -102,13 +118,16 @@ func (o *jsonOut) event(ev agent.Event) {
 	if o.stream {
 		o.mu.Lock()
 		defer o.mu.Unlock()
+		if o.closed {
+			return
+		}
 		_ = jsonLine(o.e.Out, ev) // a reader that went away shows at the end
 	}
 }
 
 func (o *jsonOut) note(text string) {
 	if o.verbose {
-		fmt.Fprintln(o.e.Err, "cantle: "+text)
+		fmt.Fprintln(o.e.Err, "cantle: "+clean(text))
 	}
 }
 
@@ -117,6 +136,7 @@ func (o *jsonOut) close(res *agent.Result, err error, code int) error {
 	defer o.mu.Unlock()
 	d := document(res, err, code)
 	d.StandIn = o.standIn
+	o.closed = true
 	return jsonLine(o.e.Out, d)
 }
 
@@ -138,6 +158,12 @@ func (o *textOut) note(text string) {
 	}
 }
 
+func (o *textOut) complain(text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	fmt.Fprintln(o.e.Err, "cantle: "+clean(text))
+}
+
 func (o *textOut) event(ev agent.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -147,7 +173,7 @@ func (o *textOut) event(ev agent.Event) {
 	case agent.RunStarted:
 		o.standIn = o.standIn || d.StandIn && ev.Path == ""
 		if d.StandIn && ev.Path == "" && o.chatty {
-			fmt.Fprintf(o.e.Err, "cantle: %s is a stand-in, not a language model\n", d.Model)
+			fmt.Fprintf(o.e.Err, "cantle: %s is a stand-in, not a language model\n", clean(d.Model))
 		}
 	case agent.TextDelta:
 		if o.live && ev.Path == "" {
@@ -170,7 +196,7 @@ func (o *textOut) event(ev agent.Event) {
 func (o *textOut) progress(ev agent.Event) {
 	say := func(format string, args ...any) {
 		o.endLine()
-		fmt.Fprintf(o.e.Err, format+"\n", args...)
+		fmt.Fprintln(o.e.Err, clean(fmt.Sprintf(format, args...)))
 	}
 	at := ""
 	if ev.Path != "" {

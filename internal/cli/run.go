@@ -117,6 +117,14 @@ func (f *runFlags) perform(ctx context.Context, e Env, args []string, out output
 	}
 	ctx, stop, ended := withSignals(ctx)
 	defer stop()
+	if waiting := ask; waiting != nil && len(in) == 0 {
+		if conv != nil {
+			waiting = conv.recorded(out)
+		}
+		if err := settle(ctx, a.Session, waiting); err != nil {
+			return nil, 0, err
+		}
+	}
 	st := a.Agent.Stream(ctx, a.Session, in...)
 	if conv != nil {
 		go conv.follow(st, stop, out)
@@ -203,7 +211,7 @@ func (f *runFlags) read(ctx context.Context, e Env, args []string, conv *convers
 		if len(parts) > 0 {
 			return strings.Join(parts, "\n\n"), nil
 		}
-		return conv.first(ctx)
+		return conv.first(ctx, f.cont || f.resume != "")
 	}
 	if !e.InTTY && e.In != nil {
 		text, err := readInput(e.In, len(parts) > 0)

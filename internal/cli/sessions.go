@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"text/tabwriter"
 
@@ -56,7 +57,7 @@ func newSessionsList(e Env) *cobra.Command {
 					}
 					continue
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", info.ID, info.Updated.Local().Format("2006-01-02 15:04"), clean(info.Dir), clipLine(info.Title, 60))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", info.ID, info.Updated.Local().Format("2006-01-02 15:04"), clipLine(info.Dir, 200), clipLine(info.Title, 60))
 			}
 			if n == 0 && !asJSON {
 				fmt.Fprintln(e.Err, "There are no sessions yet.")
@@ -109,11 +110,14 @@ func newSessionsShow(e Env) *cobra.Command {
 	return c
 }
 
+// asUsage makes an id that names no session, or no single one, an error of
+// usage.
 func asUsage(err error) error {
-	if errors.Is(err, session.ErrNotFound) {
-		return app.Usage("%w", err)
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		return err
 	}
-	return err
+	return app.Usage("%w", err)
 }
 
 func showEntry(e Env, en session.Entry) {
@@ -141,7 +145,7 @@ func showEntry(e Env, en session.Entry) {
 			}
 		}
 	case session.RunEnded:
-		fmt.Fprintf(e.Out, "— %s after %d turns\n\n", d.Stop, d.Turns)
+		fmt.Fprintf(e.Out, "— %s after %d turns\n\n", clipLine(string(d.Stop), 60), d.Turns)
 	case session.Compaction:
 		fmt.Fprintf(e.Out, "— the view was made smaller: %s\n\n", clean(d.Reason))
 	}

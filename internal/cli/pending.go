@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/cantle-dev/cantle/agent"
+	"github.com/cantle-dev/cantle/session"
+)
+
+// settle puts the questions that an earlier run of the session ended on, and
+// records their answers, so that the run that follows carries the calls out.
+// What nobody answers goes on waiting.
+func settle(ctx context.Context, s *session.Session, ask agent.AskFunc) error {
+	for _, p := range s.Pending() {
+		if p.State != session.PendingAsked {
+			continue
+		}
+		var q agent.Question
+		if err := json.Unmarshal(p.Question, &q); err != nil {
+			return fmt.Errorf("session %s: the question about call %q cannot be read: %w", s.ID(), p.CallID, err)
+		}
+		a, err := ask(ctx, nil, &q)
+		switch {
+		case errors.Is(err, agent.ErrPending), ctx.Err() != nil:
+			return nil // the run says that it waits, or that it was ended
+		case err != nil:
+			return err
+		}
+		b, err := json.Marshal(a)
+		if err != nil {
+			return err
+		}
+		if err := s.Answer(ctx, rand.Text(), time.Now(), p.CallID, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recorded answers a question that waits from an earlier run: the answers are
+// the first lines of the input, and no run goes on yet that other lines could
+// be for.
+func (c *conversation) recorded(out output) agent.AskFunc {
+	return func(ctx context.Context, t *agent.Turn, q *agent.Question) (*agent.Answer, error) {
+		for !c.knows(q.ID) {
+			l, err := c.next()
+			switch {
+			case errors.Is(err, io.EOF):
+				c.end()
+				return nil, agent.ErrPending
+			case err != nil:
+				out.complain(err.Error())
+			case l.Type == "interrupt":
+				c.end()
+				return nil, agent.ErrPending
+			case l.Type != "answer":
+				out.complain(fmt.Sprintf("a question waits: a line of the type answer with the id %q comes first, not one of the type %s", q.ID, l.Type))
+			default:
+				c.answer(l)
+			}
+		}
+		return c.ask(ctx, t, q)
+	}
+}
+
+// knows reports whether a question is answered, or never will be.
+func (c *conversation) knows(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.early[id]
+	return ok || c.ended
+}
