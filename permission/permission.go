@@ -74,6 +74,9 @@ type Options struct {
 	Yes bool
 	// Home is where the user's credentials lie; "" protects by name alone.
 	Home string
+	// Own is the folder of the program's settings and sessions, links resolved:
+	// to write there is sensitive, for it could grant permissions. "" is none.
+	Own string
 }
 
 // Gate decides on calls. It is safe for concurrent use.
@@ -82,6 +85,7 @@ type Gate struct {
 	roots []string
 	yes   bool
 	home  string
+	own   string
 
 	mu      sync.Mutex
 	mode    Mode
@@ -110,7 +114,7 @@ func New(o Options) (*Gate, error) {
 			return nil, fmt.Errorf("permission: the root %q is not absolute", r)
 		}
 	}
-	return &Gate{rules: o.Rules, roots: slices.Clone(o.Roots), yes: o.Yes, home: o.Home, mode: mode, granted: map[string]bool{}}, nil
+	return &Gate{rules: o.Rules, roots: slices.Clone(o.Roots), yes: o.Yes, home: o.Home, own: o.Own, mode: mode, granted: map[string]bool{}}, nil
 }
 
 // Mode is the mode that is on.

@@ -63,6 +63,31 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+func TestOwnFolder(t *testing.T) {
+	for path, want := range map[string]permission.Effect{
+		"/own/settings.json":  permission.Ask,
+		"/own/sessions/a":     permission.Ask,
+		"/own":                permission.Ask,
+		"/own/../own/x":       permission.Ask,
+		"/own-not/x":          permission.Allow,
+		"/own/work/x":         permission.Allow,
+		"/w/x":                permission.Allow,
+		"/w/.vscode/tasks":    permission.Ask,
+		"/w/.HUSKY/post":      permission.Ask,
+		"/home/u/.bash_login": permission.Ask,
+	} {
+		g, err := permission.New(permission.Options{
+			Mode: permission.Bypass, Yes: true, Roots: []string{"/w", "/own/work"}, Own: "/own", Rules: permission.Rules{Allow: []string{"Write"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := g.Decide(tool.Spec{Name: "Write"}, []tool.Access{{Op: tool.Write, Target: path}}); v.Effect != want {
+			t.Errorf("%s: %+v, want %s", path, v, want)
+		}
+	}
+}
+
 func TestRulesThatAreNotUnderstoodAreErrors(t *testing.T) {
 	for _, r := range []string{"Bash(git:*)", "", " ", "Read /etc", "[a-"} {
 		if _, err := permission.New(permission.Options{Rules: permission.Rules{Deny: []string{r}}}); err == nil {

@@ -124,3 +124,21 @@ func TestNoControlCharacters(t *testing.T) {
 		t.Errorf("a control character: %q", errs[max(0, i-40):min(len(errs), i+20)])
 	}
 }
+
+// TestOwnFolderIsSensitive: --yes does not let a model write its own settings,
+// wherever CANTLE_HOME is.
+func TestOwnFolderIsSensitive(t *testing.T) {
+	w := newWorld(t)
+	own := t.TempDir()
+	w.env = append(w.env, "CANTLE_HOME="+own)
+	w.serve(llmtest.WireChat, llmtest.Play(t,
+		llmtest.Call("Write", map[string]any{"file_path": own + "/settings.json", "content": "{}"}),
+		llmtest.Say("so be it").Want(llmtest.LastResult("own settings")),
+	)).Tolerate()
+	if out, errs, code := w.run("--yes", "go"); code != 0 {
+		t.Errorf("exit %d, %s%s", code, out, errs)
+	}
+	if _, err := os.Stat(own + "/settings.json"); err == nil {
+		t.Error("the model wrote the settings")
+	}
+}
