@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cantle-dev/cantle/llm"
@@ -58,10 +59,11 @@ func ExampleCompaction() {
 		return session.Entry{ID: id, Time: now, Data: session.Message{Message: llm.UserText(text), Kind: session.KindInput}}
 	}
 	show := func() {
+		var texts []string
 		for _, m := range s.Messages() {
-			fmt.Print(m.Text(), "; ")
+			texts = append(texts, m.Text())
 		}
-		fmt.Println()
+		fmt.Println(strings.Join(texts, "; "))
 	}
 	for _, step := range [][]session.Entry{
 		{say("1", "one"), say("2", "two"), say("3", "three")},
@@ -75,7 +77,7 @@ func ExampleCompaction() {
 		show()
 	}
 	// Output:
-	// one; two; three;
-	// one and two; three;
-	// one; two; three;
+	// one; two; three
+	// one and two; three
+	// one; two; three
 }

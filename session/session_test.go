@@ -287,6 +287,15 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+// TestQuestionsAreOfOneCall: what is known of a call is not taken for what is
+// known of a later one with the same id.
+func TestQuestionsAreOfOneCall(t *testing.T) {
+	s := start(t, user("u"), calls("a"), session.Pending{CallID: "a", State: session.PendingTaken}, results("a", "1"), calls("a"))
+	if p, d := s.Pending(), s.Dangling(); len(p) != 0 || len(d) != 1 {
+		t.Errorf("pending %v, dangling %v", p, d)
+	}
+}
+
 func TestQueueSurvives(t *testing.T) {
 	s := start(t, user("u"), session.Queued{Kind: session.KindSteer, Parts: llm.Texts("one")}, session.Queued{Kind: session.KindFollowUp, Parts: llm.Texts("two")},
 		session.Queued{ID: "e1", Kind: session.KindSteer, Done: true}, session.Compaction{Summary: "S"})
