@@ -18,7 +18,8 @@ import (
 func BenchmarkLongRun(b *testing.B) {
 	look := tool.New(tool.Spec{Name: "Look", ReadOnly: true, Access: tool.NoAccess}, func(_ context.Context, in struct {
 		N int `json:"n"`
-	}) (string, error) {
+	},
+	) (string, error) {
 		return fmt.Sprint(in.N, " one line of text, of no great length"), nil
 	})
 	for b.Loop() {
