@@ -142,3 +142,17 @@ func TestOwnFolderIsSensitive(t *testing.T) {
 		t.Error("the model wrote the settings")
 	}
 }
+
+func TestFilesWithoutEnd(t *testing.T) {
+	if _, err := os.Stat("/dev/zero"); err != nil {
+		t.Skip("no devices here: ", err)
+	}
+	w := newWorld(t)
+	w.use(llmtest.WireChat, "http://127.0.0.1:1")
+	for _, flag := range []string{"--file", "--image", "--schema"} {
+		out, errs, code := w.run("-o", "json", flag, "/dev/zero", "go")
+		if doc := decode(t, out); code != 2 || !strings.Contains(out, "larger than 10 MiB") {
+			t.Errorf("%s: exit %d, %v, %s", flag, code, doc, errs)
+		}
+	}
+}

@@ -205,7 +205,7 @@ func (f *flags) readSchema(dir string) (*llm.Schema, error) {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)
 		}
-		b, err := os.ReadFile(name)
+		b, err := readBounded(name)
 		if err != nil {
 			return nil, app.Usage("--schema: %w", err)
 		}

@@ -252,6 +252,21 @@ func readInput(r io.Reader, optional bool) (string, error) {
 	return string(b), err
 }
 
+// readBounded reads a file, or a pipe such as <(command), of maxInput at most:
+// what has no end, as a device, is not read into memory.
+func readBounded(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxInput+1))
+	if err == nil && len(b) > maxInput {
+		err = fmt.Errorf("%s is larger than %d MiB", name, maxInput>>20)
+	}
+	return b, err
+}
+
 // attach adds files and images to the prompt.
 func (f *runFlags) attach(prompt string, info llm.Info) (llm.Parts, error) {
 	var in llm.Parts
@@ -259,17 +274,17 @@ func (f *runFlags) attach(prompt string, info llm.Info) (llm.Parts, error) {
 		in = append(in, llm.Text{Text: prompt})
 	}
 	for _, name := range f.files {
-		b, err := os.ReadFile(name)
+		b, err := readBounded(name)
 		if err != nil {
 			return nil, app.Usage("--file: %w", err)
 		}
-		if len(b) > maxInput || strings.ContainsRune(string(b[:min(len(b), 8192)]), 0) {
-			return nil, app.Usage("--file %s: it is not text, or larger than %d MiB", name, maxInput>>20)
+		if strings.ContainsRune(string(b[:min(len(b), 8192)]), 0) {
+			return nil, app.Usage("--file %s: it is not text", name)
 		}
 		in = append(in, llm.Text{Text: fmt.Sprintf("<file path=%q>\n%s\n</file>", name, strings.ToValidUTF8(string(b), "\uFFFD"))})
 	}
 	for _, name := range f.images {
-		b, err := os.ReadFile(name)
+		b, err := readBounded(name)
 		if err != nil {
 			return nil, app.Usage("--image: %w", err)
 		}
