@@ -49,6 +49,26 @@ func TestQuestionsAreAnsweredInALaterProcess(t *testing.T) {
 	}
 }
 
+func TestPlainLoopPutsQuestionsThatWait(t *testing.T) {
+	w := newWorld(t)
+	w.serve(llmtest.WireChat, llmtest.Play(t,
+		llmtest.Call("Bash", map[string]any{"command": "echo ran >> ran"}),
+		llmtest.Say("done").Want(llmtest.LastResult("(no output)")),
+	))
+	if out, errs, code := w.runWith(`{"type":"user","text":"go"}`+"\n", "--input", "stream-json"); code != 4 {
+		t.Fatalf("exit %d, %s%s", code, out, errs)
+	}
+	cmd := exec.Command(program, append([]string{"--plain", "--continue"}, w.model...)...)
+	cmd.Dir, cmd.Env, cmd.Stdin = w.dir, w.env, strings.NewReader("y\n/exit\n")
+	b, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(b), "echo ran") || !strings.Contains(string(b), "done") {
+		t.Errorf("%v, %s", err, b)
+	}
+	if b, err := os.ReadFile(w.dir + "/ran"); err != nil || string(b) != "ran\n" {
+		t.Errorf("the command ran not once: %q, %v", b, err)
+	}
+}
+
 func TestOneDocumentWhateverWasTyped(t *testing.T) {
 	w := newWorld(t)
 	w.serve(llmtest.WireChat, func(*llmtest.Exchange) llmtest.Reply { return llmtest.Say("fine") })

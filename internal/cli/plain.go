@@ -40,6 +40,38 @@ func plainLoop(ctx context.Context, e Env, f *flags) error {
 	if a.Info.Traits.StandIn {
 		fmt.Fprintln(e.Err, "This is a stand-in, not a language model.")
 	}
+	say := func(in ...llm.Part) error {
+		runCtx, stop, _ := withSignals(ctx)
+		defer stop()
+		if len(in) == 0 {
+			if err := settle(runCtx, a.Session, asker.ask); err != nil {
+				return err
+			}
+		}
+		st := a.Agent.Stream(runCtx, a.Session, in...)
+		var failed error
+		for ev, err := range st.Events() {
+			if err != nil {
+				failed = err
+				break
+			}
+			out.event(ev)
+		}
+		res := st.Result()
+		if err := out.close(res, failed, codeOf(res, nil)); err != nil {
+			return err
+		}
+		out.shown.Reset()
+		if errors.Is(failed, io.EOF) {
+			return failed
+		}
+		return nil
+	}
+	if len(a.Session.Pending()) > 0 { // an earlier run ended on questions
+		if err := say(); err != nil {
+			return err
+		}
+	}
 	h := history{}
 	if home, err := e.home(); err == nil {
 		h.file = filepath.Join(home, "history")
@@ -69,24 +101,8 @@ func plainLoop(ctx context.Context, e Env, f *flags) error {
 				continue
 			}
 		}
-		runCtx, stop, _ := withSignals(ctx)
-		st := a.Agent.Stream(runCtx, a.Session, llm.Text{Text: text})
-		var failed error
-		for ev, err := range st.Events() {
-			if err != nil {
-				failed = err
-				break
-			}
-			out.event(ev)
-		}
-		stop()
-		res := st.Result()
-		if err := out.close(res, failed, codeOf(res, nil)); err != nil {
+		if err := say(llm.Text{Text: text}); err != nil {
 			return err
-		}
-		out.shown.Reset()
-		if failed != nil && errors.Is(failed, io.EOF) {
-			return failed
 		}
 	}
 }
