@@ -94,14 +94,6 @@ type part struct {
 	end            bool // to is the line's end
 }
 
-// owner is the agent that a call belongs to.
-func owner(ctx context.Context) (key, path string, t *agent.Turn) {
-	if t = agent.FromContext(ctx); t == nil {
-		return "", "", nil
-	}
-	return t.Session.ID() + "\x00" + t.Path, t.Path, t
-}
-
 // load returns the view of the agent that ctx belongs to, locked.
 func (f *Files) load(ctx context.Context) (*view, error) {
 	t := agent.FromContext(ctx)

@@ -14,12 +14,11 @@ import (
 
 type localFS struct{}
 
-func (localFS) Stat(name string) (fs.FileInfo, error)        { return os.Stat(name) }
-func (localFS) Lstat(name string) (fs.FileInfo, error)       { return os.Lstat(name) }
-func (localFS) ReadDir(name string) ([]fs.DirEntry, error)   { return os.ReadDir(name) }
-func (localFS) MkdirAll(name string, perm fs.FileMode) error { return os.MkdirAll(name, perm) }
-func (localFS) Remove(name string) error                     { return os.Remove(name) }
-func (localFS) EvalSymlinks(name string) (string, error)     { return filepath.EvalSymlinks(name) }
+func (localFS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
+func (localFS) Lstat(name string) (fs.FileInfo, error)     { return os.Lstat(name) }
+func (localFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
+func (localFS) Remove(name string) error                   { return os.Remove(name) }
+func (localFS) EvalSymlinks(name string) (string, error)   { return filepath.EvalSymlinks(name) }
 
 func (localFS) Open(name string) (fs.File, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|openFlags, 0)
@@ -89,6 +88,35 @@ func openDir(name string) (*os.Root, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// MkdirAll makes the directories below the deepest one that exists, and in
+// that one, even if the path comes to lead elsewhere meanwhile.
+func (localFS) MkdirAll(name string, perm fs.FileMode) error {
+	base := name
+	for {
+		info, err := os.Lstat(base)
+		if err == nil && !info.IsDir() {
+			return &fs.PathError{Op: "mkdir", Path: base, Err: errors.New("not a directory")}
+		}
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) || filepath.Dir(base) == base {
+			return err
+		}
+		base = filepath.Dir(base)
+	}
+	rel, err := filepath.Rel(base, name)
+	if err != nil || rel == "." {
+		return err
+	}
+	dir, err := openDir(base)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.MkdirAll(rel, perm)
 }
 
 func (localFS) WriteFile(name string, data []byte, perm fs.FileMode) error {

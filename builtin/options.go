@@ -25,6 +25,9 @@ type Options struct {
 	// Traits says what the model takes, for images and PDF documents. Nil asks
 	// the agent that runs the call; with no agent, nothing but text is taken.
 	Traits func(ctx context.Context) llm.Traits
+	// TodoDir keeps the todo list in a directory, one file an entry, for all
+	// sessions of a project. If it is "", each session has its own list.
+	TodoDir string
 	// Runner runs the commands of Bash; nil runs them on this machine.
 	Runner sandbox.Runner
 	// Jobs holds what runs in the background; nil is a table of its own.

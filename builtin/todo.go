@@ -2,16 +2,18 @@ package builtin
 
 import (
 	"context"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
-	"github.com/cantle-dev/cantle/session"
+	"github.com/cantle-dev/cantle/agent"
+	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/tool"
 )
 
@@ -21,14 +23,15 @@ var todoText string
 // Bounds of a list.
 const (
 	todoMax     = 100
-	todoMaxText = 4000
+	todoMaxText = 4000 // characters
 )
 
 // Todo is an entry of the list.
 type Todo struct {
 	ID      string `json:"id"`
 	Content string `json:"content"`
-	Status  string `json:"status"` // pending, in_progress, completed
+	Status  string `json:"status"`               // pending, in_progress or completed
+	Active  string `json:"activeForm,omitempty"` // what to show while it is in progress
 }
 
 type todoIn struct {
@@ -47,63 +50,55 @@ type todoItem struct {
 }
 
 type todoChange struct {
-	Ref     string `json:"id" doc:"id or exact content" alias:"ref,content_ref"`
+	Ref     string `json:"id" doc:"id or exact content" alias:"ref"`
 	Status  string `json:"status,omitempty" enum:"pending,in_progress,processing,completed"`
-	Content string `json:"content,omitempty"`
+	Content string `json:"content,omitempty" doc:"a new content"`
+	Active  string `json:"activeForm,omitempty" alias:"active_form"`
 }
 
-// todoKind is the kind of the session's notes that hold a list.
-const todoKind = "builtin.todo"
-
-// todos keeps the lists of agents, and in their sessions.
-type todos struct {
-	mu sync.Mutex
-	by map[string][]Todo
-}
-
-type todoNote struct {
-	Agent string `json:"agent,omitempty"`
-	Todos []Todo `json:"todos"`
-}
-
-// TodoWrite makes the tool that keeps the todo list. A list belongs to its
-// session, which a resumed or forked one inherits, and to one agent in it.
+// TodoWrite makes the tool that keeps the todo list. Without
+// [Options.TodoDir], a list belongs to one agent in its session, and a resumed
+// or forked session has it as it was there. With it, the list of the agent
+// itself is the project's, for all sessions; a child has its own in any case.
 func TodoWrite(o Options) tool.Tool {
-	l := &todos{by: map[string][]Todo{}}
+	l := &todoTool{o: o}
 	return tool.New(tool.Spec{
 		Name: "TodoWrite", Description: strings.TrimSpace(todoText), ReadOnly: true, Access: tool.NoAccess, Aliases: []string{"todo_write"},
-	}, func(ctx context.Context, in todoIn) (*tool.Result, error) { return l.write(ctx, in) })
+	}, l.write)
 }
 
-func (l *todos) write(ctx context.Context, in todoIn) (*tool.Result, error) {
+type todoTool struct {
+	o     Options
+	mu    sync.Mutex
+	alone memoryTodos
+}
+
+// store is where the list of the agent that ctx belongs to is kept.
+func (l *todoTool) store(ctx context.Context) todoStore {
+	t := agent.FromContext(ctx)
+	switch {
+	case l.o.TodoDir != "" && (t == nil || t.Path == ""):
+		return dirTodos(l.o.TodoDir)
+	case t != nil:
+		return sessionTodos{t}
+	}
+	return &l.alone
+}
+
+func (l *todoTool) write(ctx context.Context, in todoIn) (*tool.Result, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	key, path, t := owner(ctx)
-	list, ok := l.by[key]
-	if !ok && t != nil {
-		for n, err := range t.Session.Notes(ctx, todoKind) {
-			if err != nil {
-				return nil, tool.Fatal(err)
-			}
-			var note todoNote
-			if json.Unmarshal(n.Data, &note) == nil && note.Agent == path {
-				list = note.Todos
-			}
-		}
+	st := l.store(ctx)
+	list, err := st.load(ctx)
+	if err != nil {
+		return nil, err
 	}
 	next, err := in.apply(list)
 	if err != nil {
 		return nil, err
 	}
-	l.by[key] = next
-	if t != nil {
-		data, err := json.Marshal(todoNote{path, next})
-		if err != nil {
-			return nil, err
-		}
-		if err := t.Append(ctx, session.Note{Kind: todoKind, Data: data}); err != nil {
-			return nil, tool.Fatal(err)
-		}
+	if err := st.save(ctx, list, next); err != nil {
+		return nil, err
 	}
 	detail, err := json.Marshal(next)
 	if err != nil {
@@ -117,34 +112,37 @@ func (l *todos) write(ctx context.Context, in todoIn) (*tool.Result, error) {
 // apply makes the changes: add, then update, then remove. All or none.
 func (in todoIn) apply(list []Todo) ([]Todo, error) {
 	changes := len(in.Add) + len(in.Update) + len(in.Remove)
-	if (in.Todos != nil || in.Clear) && changes > 0 {
-		return nil, errors.New("todos replaces the list: it does not go with add, update or remove")
-	}
-	if in.Todos == nil && !in.Clear && changes == 0 {
+	whole := in.Todos != nil || in.Clear
+	switch {
+	case whole && changes > 0:
+		return nil, errors.New("todos and clear replace the list: they do not go with add, update or remove")
+	case len(in.Todos) > 0 && in.Clear:
+		return nil, errors.New("clear empties the list: it does not go with todos")
+	case !whole && changes == 0:
 		return nil, errors.New("nothing to do: give todos, or add, update or remove")
 	}
-	var next []Todo
-	add := in.Todos
-	if in.Todos == nil && !in.Clear {
-		next, add = append(next, list...), in.Add
+	next, add := slices.Clone(list), in.Add
+	if whole {
+		next, add = nil, in.Todos
 	}
 	for _, a := range add {
-		text := strings.TrimSpace(a.Content)
-		if text == "" {
-			return nil, errors.New("an entry has no content")
+		text, err := todoContent(a.Content)
+		if err != nil {
+			return nil, err
 		}
-		if len(text) > todoMaxText {
-			return nil, fmt.Errorf("an entry has %d characters, more than %d", len(text), todoMaxText)
-		}
-		if _, err := find(next, text); err == nil {
+		if slices.ContainsFunc(next, func(t Todo) bool { return t.Content == text }) {
 			continue // it is there
 		}
 		id := a.ID
-		if id == "" {
-			sum := sha256.Sum256([]byte(text))
-			id = hex.EncodeToString(sum[:4])
+		switch {
+		case id == "":
+			id = todoID(text, next, list)
+		case !idForm.MatchString(id):
+			return nil, fmt.Errorf("the id %q is not of the form %s: leave it out and one is made", cut(id, 80), idForm)
+		case slices.ContainsFunc(next, func(t Todo) bool { return t.ID == id }):
+			return nil, fmt.Errorf("two entries have the id %q", id)
 		}
-		next = append(next, Todo{id, text, status(a.Status, "pending")})
+		next = append(next, Todo{ID: id, Content: text, Status: status(a.Status, "pending"), Active: a.Active})
 	}
 	for _, u := range in.Update {
 		i, err := find(next, u.Ref)
@@ -152,8 +150,13 @@ func (in todoIn) apply(list []Todo) ([]Todo, error) {
 			return nil, err
 		}
 		next[i].Status = status(u.Status, next[i].Status)
-		if c := strings.TrimSpace(u.Content); c != "" && c != u.Ref {
-			next[i].Content = c
+		if u.Active != "" {
+			next[i].Active = u.Active
+		}
+		if u.Content != "" {
+			if next[i].Content, err = todoContent(u.Content); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for _, r := range in.Remove {
@@ -161,7 +164,7 @@ func (in todoIn) apply(list []Todo) ([]Todo, error) {
 		if err != nil {
 			return nil, err
 		}
-		next = append(next[:i:i], next[i+1:]...)
+		next = slices.Delete(next, i, i+1)
 	}
 	if len(next) > todoMax {
 		return nil, fmt.Errorf("the list would have %d entries, more than %d", len(next), todoMax)
@@ -173,9 +176,42 @@ func (in todoIn) apply(list []Todo) ([]Todo, error) {
 		}
 	}
 	if active > 1 {
-		return nil, fmt.Errorf("%d entries would be in progress: one at most may be", active)
+		return nil, fmt.Errorf("%d entries would be in progress, and one at most may be: set the others to pending or completed\n%s", active, lines(next))
 	}
 	return next, nil
+}
+
+// idForm is what an id given by a model looks like.
+var idForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// todoID is the id that an entry had in the old list, or a new one.
+func todoID(text string, next, old []Todo) string {
+	taken := func(id string) bool {
+		return slices.ContainsFunc(next, func(t Todo) bool { return t.ID == id })
+	}
+	for _, t := range old {
+		if t.Content == text && !taken(t.ID) {
+			return t.ID
+		}
+	}
+	for n := 0; ; n++ {
+		id := hashOf(fmt.Appendf(nil, "%d %s", n, text))[:8]
+		if !taken(id) {
+			return id
+		}
+	}
+}
+
+// todoContent is a content on one line.
+func todoContent(s string) (string, error) {
+	s = strings.TrimSpace(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(s))
+	if s == "" {
+		return "", errors.New("an entry has no content")
+	}
+	if n := utf8.RuneCountInString(s); n > todoMaxText {
+		return "", fmt.Errorf("an entry has %d characters, more than %d", n, todoMaxText)
+	}
+	return s, nil
 }
 
 func status(s, otherwise string) string {
@@ -188,21 +224,42 @@ func status(s, otherwise string) string {
 	return s
 }
 
+// find returns the entry of that id, or else of that content.
 func find(list []Todo, ref string) (int, error) {
-	for i, t := range list {
-		if t.ID == ref || t.Content == ref {
+	if i := slices.IndexFunc(list, func(t Todo) bool { return t.ID == ref }); i >= 0 {
+		return i, nil
+	}
+	if text, err := todoContent(ref); err == nil {
+		if i := slices.IndexFunc(list, func(t Todo) bool { return t.Content == text }); i >= 0 {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("no entry is %q; the list is:\n%s", cut(ref, 80), render(list))
+	if len(list) == 0 {
+		return 0, fmt.Errorf("no entry is %q: the list is empty", cut(ref, 80))
+	}
+	return 0, fmt.Errorf("no entry is %q; the list is:\n%s", cut(ref, 80), lines(list))
 }
 
 func render(list []Todo) string {
 	if len(list) == 0 {
 		return "Todo list cleared."
 	}
-	done := 0
-	var b strings.Builder
+	return fmt.Sprintf("Todo list updated (%d/%d completed):\n%s", completed(list), len(list), lines(list))
+}
+
+func completed(list []Todo) int {
+	n := 0
+	for _, t := range list {
+		if t.Status == "completed" {
+			n++
+		}
+	}
+	return n
+}
+
+// lines is the list as the model sees it.
+func lines(list []Todo) string {
+	var out []string
 	for _, t := range list {
 		mark := "[ ]"
 		switch t.Status {
@@ -210,9 +267,36 @@ func render(list []Todo) string {
 			mark = "[~]"
 		case "completed":
 			mark = "[x]"
-			done++
 		}
-		fmt.Fprintf(&b, "\n%s %s (%s)", mark, t.Content, t.ID)
+		out = append(out, fmt.Sprintf("%s %s (%s)", mark, t.Content, t.ID))
 	}
-	return fmt.Sprintf("Todo list updated (%d/%d completed):%s", done, len(list), b.String())
+	return strings.Join(out, "\n")
+}
+
+// CarriedOver is what a new session is told of a list that an earlier one
+// left; "" if there is nothing to do in it.
+func CarriedOver(list []Todo) string {
+	if completed(list) == len(list) {
+		return ""
+	}
+	return "The todo list of this project, from an earlier session. It may be out of date; TodoWrite changes or clears it.\n" + lines(list)
+}
+
+// CarryTodos makes the middleware that adds [CarriedOver] to the first prompt
+// of a session, where the list is the project's: see [Options.TodoDir]. A
+// session's own list needs no carrying.
+func CarryTodos(o Options) agent.Middleware {
+	return agent.Middleware{Name: "todos", Prompt: func(ctx context.Context, t *agent.Turn, in llm.Parts) (llm.Parts, error) {
+		if o.TodoDir == "" || t.Path != "" || len(t.Session.Messages()) > 0 {
+			return in, nil
+		}
+		list, err := dirTodos(o.TodoDir).load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if text := CarriedOver(list); text != "" {
+			in = append(slices.Clone(in), llm.Text{Text: text})
+		}
+		return in, nil
+	}}
 }

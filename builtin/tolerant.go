@@ -240,7 +240,7 @@ func notFound(text, old string) error {
 	if numbered(want) {
 		return errors.New("old_string was not found: it begins its lines with the line numbers that Read puts there, which are not in the file: leave them out")
 	}
-	if strings.ContainsRune(old, utf8.RuneError) && !strings.ContainsRune(text, utf8.RuneError) {
+	if strings.Contains(old, "\uFFFD") && !strings.Contains(text, "\uFFFD") {
 		return errors.New("old_string was not found: it holds \uFFFD, which stands for bytes that cannot be shown: choose text without them")
 	}
 	lines := strings.Split(text, string(separator(text)))
