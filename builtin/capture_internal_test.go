@@ -102,7 +102,7 @@ func TestCredentialLike(t *testing.T) {
 		}
 	}
 	for v, want := range map[string]bool{
-		"https://proxy.golang.org,direct": false, "https://u:p@host/x": true, "a,https://t@host": true, "https://host/a@b": false, "me@host": false, "": false,
+		"https://proxy.example.com,direct": false, "https://u:p@host/x": true, "a,https://t@host": true, "https://host/a@b": false, "me@host": false, "": false,
 	} {
 		if got := holdsLogin(v); got != want {
 			t.Errorf("%s: %v", v, got)
