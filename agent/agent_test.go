@@ -413,7 +413,10 @@ func TestPendingIsAnsweredInAnotherRunAndRunsOnce(t *testing.T) {
 	if err != nil || res.Stop != agent.StopPending {
 		t.Fatalf("%+v, %v", res, err)
 	}
-	if res, err = run(t, m, o, s, ""); err != nil || res.Stop != agent.StopPending {
+	if len(res.Questions) != 1 || res.Questions[0].Call.ID != "1" {
+		t.Errorf("the questions that wait: %+v", res.Questions)
+	}
+	if res, err = run(t, m, o, s, ""); err != nil || res.Stop != agent.StopPending || len(res.Questions) != 1 {
 		t.Fatalf("unanswered: %+v, %v", res, err)
 	}
 	if err := s.Answer(t.Context(), "a0", time.Now(), "2", json.RawMessage(`{"ok":true}`)); err == nil {

@@ -101,8 +101,12 @@ func (r *runner) carryOut(ones []*one) error {
 			if err != nil {
 				return fmt.Errorf("agent: question: %w", err)
 			}
+			r.res.Questions = append(r.res.Questions, o.pending)
 			waiting = append(waiting, session.Pending{CallID: o.call.ID, Question: q, State: session.PendingAsked})
 		}
+	}
+	if r.ctx.Err() != nil {
+		r.res.Questions = nil
 	}
 	if len(waiting) > 0 && r.ctx.Err() == nil {
 		r.stop(StopPending, fmt.Sprintf("%d question(s) wait for an answer", len(waiting)))

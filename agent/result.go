@@ -16,15 +16,17 @@ type Result struct {
 	// stitched together.
 	Text string `json:"text"`
 	// Value is the structured answer, when [Options.Schema] was set.
-	Value    json.RawMessage `json:"value,omitempty"`
-	Stop     Stop            `json:"stop"`
-	Reason   string          `json:"reason,omitempty"` // more about Stop, for people
-	Turns    int             `json:"turns"`
-	Calls    int             `json:"calls"` // tool calls that ran
-	Usage    Usage           `json:"usage"`
-	Cost     *llm.Money      `json:"cost"` // nil: unknown, since a response was unpriced
-	Denied   []Denial        `json:"denied,omitempty"`
-	Duration time.Duration   `json:"duration_ns"`
+	Value  json.RawMessage `json:"value,omitempty"`
+	Stop   Stop            `json:"stop"`
+	Reason string          `json:"reason,omitempty"` // more about Stop, for people
+	Turns  int             `json:"turns"`
+	Calls  int             `json:"calls"` // tool calls that ran
+	Usage  Usage           `json:"usage"`
+	Cost   *llm.Money      `json:"cost"` // nil: unknown, since a response was unpriced
+	Denied []Denial        `json:"denied,omitempty"`
+	// Questions are those that wait, when Stop is StopPending.
+	Questions []*Question   `json:"questions,omitempty"`
+	Duration  time.Duration `json:"duration_ns"`
 }
 
 // Usage sums the usage of a run's requests: its own, its children's and its

@@ -157,6 +157,7 @@ func (r *runner) resume() error {
 		pending[p.CallID] = p
 	}
 	waiting, answered := 0, 0
+	var open []*Question
 	for _, c := range calls {
 		switch p, ok := pending[c.ID]; {
 		case !ok || p.State == session.PendingTaken:
@@ -164,10 +165,15 @@ func (r *runner) resume() error {
 			answered++
 		default:
 			waiting++
+			var q Question
+			if json.Unmarshal(p.Question, &q) == nil {
+				open = append(open, &q)
+			}
 		}
 	}
 	switch {
 	case waiting > 0 && len(r.st.in) == 0:
+		r.res.Questions = open
 		r.stop(StopPending, fmt.Sprintf("%d question(s) wait for an answer", waiting))
 		return nil
 	case answered > 0 && waiting == 0:

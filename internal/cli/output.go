@@ -39,23 +39,24 @@ const SchemaVersion = 1
 
 // Document is what run --output json prints, and the last line of stream-json.
 type Document struct {
-	Type        string          `json:"type"` // "result"
-	Version     int             `json:"schema_version"`
-	Status      string          `json:"status"` // completed, failed, cancelled, rejected, limited, pending
-	Result      string          `json:"result"`
-	Structured  json.RawMessage `json:"structured,omitempty"`
-	SessionID   string          `json:"session_id,omitempty"`
-	Usage       *agent.Usage    `json:"usage"`
-	Cost        *float64        `json:"cost"` // US dollars; null: unknown
-	Turns       int             `json:"num_turns"`
-	ToolCalls   int             `json:"tool_calls"`
-	Termination string          `json:"termination_reason"`
-	Reason      string          `json:"reason,omitempty"`
-	Denials     []agent.Denial  `json:"permission_denials,omitempty"`
-	StandIn     bool            `json:"stand_in,omitempty"`
-	Duration    int64           `json:"duration_ms"`
-	ExitCode    int             `json:"exit_code"`
-	Error       *ErrorDoc       `json:"error"`
+	Type        string            `json:"type"` // "result"
+	Version     int               `json:"schema_version"`
+	Status      string            `json:"status"` // completed, failed, cancelled, rejected, limited, pending
+	Result      string            `json:"result"`
+	Structured  json.RawMessage   `json:"structured,omitempty"`
+	SessionID   string            `json:"session_id,omitempty"`
+	Usage       *agent.Usage      `json:"usage"`
+	Cost        *float64          `json:"cost"` // US dollars; null: unknown
+	Turns       int               `json:"num_turns"`
+	ToolCalls   int               `json:"tool_calls"`
+	Termination string            `json:"termination_reason"`
+	Reason      string            `json:"reason,omitempty"`
+	Denials     []agent.Denial    `json:"permission_denials,omitempty"`
+	Questions   []*agent.Question `json:"questions,omitempty"` // that wait, at exit 4
+	StandIn     bool              `json:"stand_in,omitempty"`
+	Duration    int64             `json:"duration_ms"`
+	ExitCode    int               `json:"exit_code"`
+	Error       *ErrorDoc         `json:"error"`
 }
 
 // ErrorDoc is an error in a Document.
@@ -69,7 +70,7 @@ func document(res *agent.Result, err error, code int) Document {
 	if res != nil {
 		d.Status, d.Termination, d.Reason = string(res.Stop.Status()), string(res.Stop), res.Reason
 		d.Result, d.Structured, d.SessionID = res.Text, res.Value, res.Session
-		d.Usage, d.Turns, d.ToolCalls, d.Denials = &res.Usage, res.Turns, res.Calls, res.Denied
+		d.Usage, d.Turns, d.ToolCalls, d.Denials, d.Questions = &res.Usage, res.Turns, res.Calls, res.Denied, res.Questions
 		d.Duration = res.Duration.Milliseconds()
 		if res.Cost != nil {
 			usd := res.Cost.Dollars()
