@@ -78,6 +78,20 @@ func TestEditRefusesWhatIsNotSure(t *testing.T) {
 	}
 }
 
+// However often a text occurs, memory is bounded.
+func TestEditOfWhatOccursVeryOften(t *testing.T) {
+	b := newBench(t)
+	b.write("f", strings.Repeat("a", 3<<20)+"\n")
+	b.ok("Read", m{"file_path": "f"})
+	b.fails("more than 1000 times", "Edit", m{"file_path": "f", "old_string": "aa", "new_string": "b"})
+	b.fails("more than 1000000 times", "Edit", m{"file_path": "f", "old_string": "aa", "new_string": "b", "replace_all": true})
+	b.fails("more than the 64 MiB", "Edit", m{"file_path": "f", "old_string": "aaaa", "new_string": strings.Repeat("b", 1000), "replace_all": true})
+	b.ok("Edit", m{"file_path": "f", "old_string": "aaaa", "new_string": "b", "replace_all": true})
+	if got := b.content("f"); got != strings.Repeat("b", 3<<18)+"\n" {
+		t.Errorf("%d bytes", len(got))
+	}
+}
+
 func TestEditSaysWhatIsNearest(t *testing.T) {
 	b := newBench(t)
 	b.write("f", "func a() {\n\treturn 1\n}\n\nfunc b() {\n\treturn 2\n\tx\n}\n")

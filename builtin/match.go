@@ -3,7 +3,6 @@ package builtin
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -33,11 +32,14 @@ func replaceText(text string, e oneEdit) (replaced, error) {
 	if err != nil {
 		return replaced{}, err
 	}
-	r := replaced{note: m.note}
+	if grown := len(text) + len(m.spans)*(len(e.New)-len(e.Old)); grown > hashMax {
+		return replaced{}, fmt.Errorf("the text would have %d bytes, more than the %d MiB that this tool can write", grown, hashMax>>20)
+	}
+	r, sep := replaced{note: m.note}, separator(text)
 	var b strings.Builder
 	at := 0
 	for _, s := range m.spans {
-		put := fit(text, s, m.old, e.New, m.shift)
+		put := fit(text, sep, s, m.old, e.New, m.shift)
 		r.splices = append(r.splices, splice{s[0], s[1], put})
 		b.WriteString(text[at:s[0]])
 		b.WriteString(put)
@@ -66,25 +68,24 @@ const tolerantMax = 2 << 20
 // file, and then ever more tolerantly, as long as there is one match only.
 func findText(text string, e oneEdit) (found, error) {
 	lines := strings.Contains(e.Old, "\n") && !strings.Contains(e.Old, "\r") && strings.Contains(text, "\r")
-	try := []func() [][2]int{func() [][2]int { return allOf(text, e.Old) }}
+	try := []func() [][2]int{func() [][2]int { return allOf(text, e.Old, e.All) }}
 	switch {
 	case lines && len(text) <= tolerantMax: // the model is not shown how lines end
-		try[0] = func() [][2]int { return findFolded(text, e.Old, folding{}).spans }
+		try[0] = func() [][2]int { return findFolded(text, e.Old, folding{}, e.All).spans }
 	case lines:
 		for _, end := range []string{"\r\n", "\r"} {
-			try = append(try, func() [][2]int { return allOf(text, strings.ReplaceAll(e.Old, "\n", end)) })
+			try = append(try, func() [][2]int { return allOf(text, strings.ReplaceAll(e.Old, "\n", end), e.All) })
 		}
 	}
 	for _, find := range try {
 		f := found{old: e.Old, spans: find()}
-		if e.All {
-			f.spans = apart(f.spans)
-		}
 		switch {
+		case len(f.spans) > mostAll:
+			return f, fmt.Errorf("old_string occurs more than %d times: replace it with Bash", mostAll)
 		case len(f.spans) == 1 || len(f.spans) > 1 && e.All:
 			return f, nil
 		case len(f.spans) > 1:
-			return f, fmt.Errorf("old_string occurs %d times, on lines %s: give more of what is around it, or set replace_all", len(f.spans), linesOf(text, f.spans))
+			return f, fmt.Errorf("old_string occurs %s, on lines %s: give more of what is around it, or set replace_all", times(f.spans), linesOf(text, f.spans))
 		}
 	}
 	if len(text) > tolerantMax {
@@ -97,39 +98,51 @@ func findText(text string, e oneEdit) (found, error) {
 		case len(f.spans) == 1:
 			return f, nil
 		case len(f.spans) > 1:
-			return f, fmt.Errorf("old_string was not found as it is; but for %s it occurs %d times, on lines %s: give it exactly, with more of what is around it", step.what, len(f.spans), linesOf(text, f.spans))
+			return f, fmt.Errorf("old_string was not found as it is; but for %s it occurs %s, on lines %s: give it exactly, with more of what is around it", step.what, times(f.spans), linesOf(text, f.spans))
 		}
 	}
 	return found{}, notFound(text, e.Old)
 }
 
-// allOf finds old in text, also where it overlaps itself, since then none of
-// the places is the one that was meant. A line end is not found within another.
-func allOf(text, old string) [][2]int {
+// Bounds of how many places are looked for: where only one will do, and where
+// all are to be replaced.
+const (
+	mostOne = 1000
+	mostAll = 1_000_000
+)
+
+// allOf finds old in text. Unless all are to be replaced, it is found also where
+// it overlaps itself, since then none of the places is the one that was meant.
+// A line end is not found within another.
+func allOf(text, old string, all bool) [][2]int {
 	var out [][2]int
-	for at := 0; ; {
+	most := mostOne
+	if all {
+		most = mostAll
+	}
+	for at := 0; len(out) <= most; {
 		i := strings.Index(text[at:], old)
 		if i < 0 {
-			return out
+			break
 		}
 		i += at
-		if old[0] != '\n' || i == 0 || text[i-1] != '\r' {
-			out = append(out, [2]int{i, i + len(old)})
-		}
 		at = i + 1
+		if old[0] == '\n' && i > 0 && text[i-1] == '\r' {
+			continue
+		}
+		out = append(out, [2]int{i, i + len(old)})
+		if all {
+			at = i + len(old)
+		}
 	}
+	return out
 }
 
-// apart drops the spans that overlap the one before.
-func apart(spans [][2]int) [][2]int {
-	end := 0
-	return slices.DeleteFunc(spans, func(s [2]int) bool {
-		if s[0] < end {
-			return true
-		}
-		end = s[1]
-		return false
-	})
+func times(spans [][2]int) string {
+	if len(spans) > mostOne {
+		return fmt.Sprintf("more than %d times", mostOne)
+	}
+	return fmt.Sprintf("%d times", len(spans))
 }
 
 func linesOf(text string, spans [][2]int) string {
@@ -146,11 +159,11 @@ func linesOf(text string, spans [][2]int) string {
 // fit is what to put in place of a span that old was found in. Lines that old
 // and repl have in common, at their start and end, stay as they are in the
 // file; the others get the line ends of those that they replace.
-func fit(text string, s [2]int, old, repl string, shift func(string) string) string {
+func fit(text string, sep byte, s [2]int, old, repl string, shift func(string) string) string {
 	if strings.Contains(old, "\r") && old == text[s[0]:s[1]] {
 		return repl // who gives them means them
 	}
-	have := endedLines(text[s[0]:s[1]], separator(text))
+	have := endedLines(text[s[0]:s[1]], sep)
 	was := strings.SplitAfter(strings.ReplaceAll(old, "\r\n", "\n"), "\n")
 	put := strings.SplitAfter(strings.ReplaceAll(repl, "\r\n", "\n"), "\n")
 	head, tail := 0, 0
@@ -173,7 +186,7 @@ func fit(text string, s [2]int, old, repl string, shift func(string) string) str
 		}
 		b.WriteString(body)
 		if ended {
-			b.WriteString(endFor(text, s, have, head+i))
+			b.WriteString(endFor(text, sep, s, have, head+i))
 		}
 	}
 	for _, l := range have[len(have)-tail:] {
@@ -185,13 +198,12 @@ func fit(text string, s [2]int, old, repl string, shift func(string) string) str
 // endFor is the line end for the i-th line of a replacement: that of the line
 // in its place, or of the last one that has any; else of the line that the
 // span is on, the one before it, or most of the file.
-func endFor(text string, s [2]int, have []string, i int) string {
+func endFor(text string, sep byte, s [2]int, have []string, i int) string {
 	for k := min(i, len(have)-1); k >= 0; k-- {
 		if e := endOf(have[k]); e != "" {
 			return e
 		}
 	}
-	sep := separator(text)
 	if n := strings.IndexByte(text[s[1]:], sep); n >= 0 {
 		return endOf(text[max(s[1]+n-1, 0) : s[1]+n+1])
 	}

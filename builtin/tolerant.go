@@ -13,9 +13,9 @@ var tolerance = []struct {
 	what string
 	find func(text, old string) found
 }{
-	{"line ends", func(t, o string) found { return findFolded(t, o, folding{}) }},
-	{"blanks at the ends of lines", func(t, o string) found { return findFolded(t, o, folding{blanks: true}) }},
-	{"typographic quotes, dashes and blanks", func(t, o string) found { return findFolded(t, o, folding{blanks: true, plain: true}) }},
+	{"line ends", func(t, o string) found { return findFolded(t, o, folding{}, false) }},
+	{"blanks at the ends of lines", func(t, o string) found { return findFolded(t, o, folding{blanks: true}, false) }},
+	{"typographic quotes, dashes and blanks", func(t, o string) found { return findFolded(t, o, folding{blanks: true, plain: true}, false) }},
 	{"indentation", findIndented},
 }
 
@@ -67,7 +67,7 @@ func (f folding) fold(s string, sep byte) folded {
 	return out
 }
 
-func findFolded(text, old string, f folding) found {
+func findFolded(text, old string, f folding, all bool) found {
 	t, o := f.fold(text, separator(text)), f.fold(old, '\n')
 	want := string(o.text)
 	if strings.TrimSpace(want) == "" {
@@ -79,7 +79,7 @@ func findFolded(text, old string, f folding) found {
 	atEnd := f.blanks && last != '\n' && unicode.IsSpace(last)
 	out := found{old: old}
 	hay := string(t.text)
-	for _, s := range allOf(hay, want) {
+	for _, s := range allOf(hay, want, all) {
 		if atEnd && s[1] < len(hay) && hay[s[1]] != '\n' {
 			continue
 		}
