@@ -72,8 +72,6 @@ type Options struct {
 	// Yes answers yes where the mode asks. Ask rules and sensitive paths are
 	// still asked about.
 	Yes bool
-	// Home is where the user's credentials lie; "" protects by name alone.
-	Home string
 	// Own is the folder of the program's settings and sessions, links resolved:
 	// to write there is sensitive, for it could grant permissions. "" is none.
 	Own string
@@ -84,7 +82,6 @@ type Gate struct {
 	rules Rules
 	roots []string
 	yes   bool
-	home  string
 	own   string
 
 	mu      sync.Mutex
@@ -114,7 +111,7 @@ func New(o Options) (*Gate, error) {
 			return nil, fmt.Errorf("permission: the root %q is not absolute", r)
 		}
 	}
-	return &Gate{rules: o.Rules, roots: slices.Clone(o.Roots), yes: o.Yes, home: o.Home, own: o.Own, mode: mode, granted: map[string]bool{}}, nil
+	return &Gate{rules: o.Rules, roots: slices.Clone(o.Roots), yes: o.Yes, own: o.Own, mode: mode, granted: map[string]bool{}}, nil
 }
 
 // Mode is the mode that is on.

@@ -203,7 +203,7 @@ func (o Options) gate() (*permission.Gate, []string, error) {
 		own = o.Home // it is not there yet
 	}
 	g, err := permission.New(permission.Options{
-		Mode: mode, Yes: o.Yes, Home: o.User, Own: own, Roots: append([]string{o.Dir}, add...),
+		Mode: mode, Yes: o.Yes, Own: own, Roots: append([]string{o.Dir}, add...),
 		Rules: permission.Rules{Allow: p.Allow, Deny: p.Deny, Ask: p.Ask},
 	})
 	if err != nil {
