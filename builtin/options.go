@@ -32,6 +32,10 @@ type Options struct {
 	Runner sandbox.Runner
 	// Jobs holds what runs in the background; nil is a table of its own.
 	Jobs *JobTable
+	// Environ is the environment, as "NAME=value", of which commands get the
+	// variables on the allow-list. The tools do not read [os.Environ]: with
+	// nil, commands get none of it.
+	Environ []string
 	// Env adds to the environment of commands.
 	Env map[string]string
 	// Hidden are variables that no command gets, such as those with keys.
