@@ -124,8 +124,9 @@ func (o Options) bash(ctx context.Context, in bashIn) (*tool.Result, error) {
 	if c.Progress != nil && !in.Background {
 		out.show = func(s string) { c.Show(llm.Text{Text: s}) }
 	}
+	env := environment(o.Environ, o.Env, o.Hidden)
 	p, err := o.Runner.Start(ctx, &sandbox.Command{
-		Args: shell(command), Dir: dir, Stdout: out, Env: environment(os.Environ(), o.Env, o.Hidden),
+		Args: shell(command, env), Dir: dir, Stdout: out, Env: env,
 	})
 	if err != nil {
 		return nil, err
@@ -174,9 +175,14 @@ var shellPath = sync.OnceValue(func() string {
 
 // shell is the command line of a fresh shell that is no login shell and reads
 // no start-up files.
-func shell(command string) []string {
+func shell(command string, env []string) []string {
 	if runtime.GOOS == "windows" {
-		return []string{`C:\Windows\System32\cmd.exe`, "/d", "/s", "/c", command}
+		// Where the system is, not COMSPEC, which may name anything.
+		root := valueOf(env, "SYSTEMROOT")
+		if root == "" {
+			root = `C:\Windows`
+		}
+		return []string{root + `\System32\cmd.exe`, "/d", "/s", "/c", command}
 	}
 	p := shellPath()
 	if strings.HasSuffix(p, "bash") {

@@ -331,20 +331,26 @@ func TestBashOutputFile(t *testing.T) {
 }
 
 func TestBashEnvironment(t *testing.T) {
-	for _, name := range []string{"ANTHROPIC_API_KEY", "GITHUB_TOKEN", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY", "XDG_SECRET", "LC_TOKEN", "MY_OWN_SETTING", "VERTEX_CRED", "GOFLAGS", "BASH_ENV", "ENV", "PS4"} {
-		t.Setenv(name, "canary-"+name)
+	// The tools read nothing by themselves.
+	t.Setenv("LC_MINE", "canary-process")
+	env := []string{"PATH=/usr/bin:/bin", "HOME=/somewhere", "LC_ALL=C.UTF-8", "GOPROXY=https://user:canary@proxy.example/,direct", "no equals sign", "=canary"}
+	for _, name := range []string{"ANTHROPIC_API_KEY", "GITHUB_TOKEN", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY", "XDG_SECRET", "LC_TOKEN", "MY_OWN_SETTING", "VERTEX_CRED", "GOFLAGS", "BASH_ENV", "ENV", "PS4", "LD_PRELOAD", "BASH_FUNC_ls%%", "COMSPEC_KEY", "LC_API_KEY"} {
+		env = append(env, name+"=canary-"+name)
 	}
-	t.Setenv("GOPROXY", "https://user:canary@proxy.example/,direct")
-	t.Setenv("LC_ALL", "C.UTF-8")
+	// A key is one under whatever name it stands.
+	for i, v := range []string{"sk-ant-canary0123456789abcdef", "ghp_canary0123456789abcdefghijklmnopqrst", "AKIACANARY0123456789"} {
+		env = append(env, fmt.Sprintf("XDG_%d=%s", i, v))
+	}
 	d := newDesk(t, func(o *builtin.Options) {
-		o.Env = map[string]string{"ADDED": "yes", "ASKED_TOKEN": "canary-asked", "GOFLAGS2": "canary-hidden", "BASH_ENV": "canary-file", "BASH_FUNC_ls%%": "() { echo canary-func; }", "PAGER": "more"}
+		o.Environ = env
+		o.Env = map[string]string{"ADDED": "yes", "ASKED_TOKEN": "canary-asked", "GOFLAGS2": "canary-hidden", "ADDED_TOO": "sk-proj-canary0123456789abcdef", "BASH_ENV": "canary-file", "BASH_FUNC_ls%%": "() { echo canary-func; }", "PAGER": "more"}
 		o.Hidden = []string{"GOFLAGS", "GOFLAGS2"}
 	})
 	o := d.run("env; tr '\\0' '\\n' </proc/$PPID/environ 2>/dev/null; ls")
-	if strings.Contains(o.text, "canary") {
+	if strings.Contains(strings.ToLower(o.text), "canary") {
 		t.Errorf("a secret came through:\n%s", o.text)
 	}
-	for _, want := range []string{"PATH=", "HOME=", "LC_ALL=C.UTF-8", "ADDED=yes", "PAGER=more", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false", "EDITOR=false", "VISUAL=false", "GIT_PAGER=cat", "NO_COLOR=1"} {
+	for _, want := range []string{"PATH=/usr/bin:/bin", "HOME=/somewhere", "LC_ALL=C.UTF-8", "ADDED=yes", "PAGER=more", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false", "EDITOR=false", "VISUAL=false", "GIT_PAGER=cat", "NO_COLOR=1"} {
 		if !strings.Contains("\n"+o.text, "\n"+want) {
 			t.Errorf("%s is missing", want)
 		}

@@ -1,13 +1,14 @@
 package builtin
 
 import (
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
 )
 
 // What of the program's environment a command gets. Nothing else is passed,
-// and nothing whose name looks like a credential, whoever asks for it.
+// and nothing whose name or value looks like a credential, whoever asks for it.
 var (
 	envNames = []string{
 		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TEMP", "TMP", "TERM", "TZ", "LANG", "LANGUAGE", "HOSTNAME",
@@ -53,28 +54,48 @@ func holdsLogin(v string) bool {
 	}
 }
 
+// keyShape is what the keys of common services look like. Only a whole value
+// is compared, since a part of a path may look like anything.
+var keyShape = regexp.MustCompile(`^(?:` + strings.Join([]string{
+	`(?:sk|rk|pk)[-_][\w-]{16,}`, `gh[a-z]_\w{20,}`, `github_pat_\w{20,}`, `glpat-[\w-]{16,}`, `(?:AKIA|ASIA)[0-9A-Z]{12,}`,
+	`AIza[\w-]{30,}`, `ya29\.[\w-]+`, `xox[a-z]-[\w-]+`, `(?:hf|gsk|xai|r8|nvapi|pplx|csk|fw|tgp_v1)[-_][\w-]{20,}`,
+	`eyJ[\w-]{10,}\.[\w-]+\.[\w-]*`, `(?s)-----BEGIN .*`,
+}, "|") + `)$`)
+
 // validName refuses what would not be one variable, or would define a function
 // in the shell.
 func validName(name string) bool {
 	return name != "" && !strings.ContainsAny(name, "=\x00()% \t\n")
 }
 
+// valueOf is a variable of env, whose names are compared without case as
+// Windows does; "" if it is not there.
+func valueOf(env []string, name string) string {
+	for _, kv := range env {
+		if n, v, _ := strings.Cut(kv, "="); strings.EqualFold(n, name) {
+			return v
+		}
+	}
+	return ""
+}
+
 // environment makes the environment of a command of that of the program and of
 // what the settings add. hidden names are never passed.
 func environment(all []string, add map[string]string, hidden []string) []string {
 	set := map[string]string{}
-	may := func(name string) bool {
-		return !credentialLike(name) && !slices.ContainsFunc(hidden, func(h string) bool { return strings.EqualFold(h, name) })
+	may := func(name, value string) bool {
+		return validName(name) && strings.IndexByte(value, 0) < 0 && !keyShape.MatchString(strings.TrimSpace(value)) &&
+			!credentialLike(name) && !slices.ContainsFunc(hidden, func(h string) bool { return strings.EqualFold(h, name) })
 	}
 	for _, kv := range all {
 		name, v, _ := strings.Cut(kv, "=")
 		up := strings.ToUpper(name)
-		if (slices.Contains(envNames, up) || slices.ContainsFunc(envPrefixes, func(p string) bool { return strings.HasPrefix(up, p) })) && may(name) && !holdsLogin(v) {
+		if (slices.Contains(envNames, up) || slices.ContainsFunc(envPrefixes, func(p string) bool { return strings.HasPrefix(up, p) })) && may(name, v) && !holdsLogin(v) {
 			set[name] = v
 		}
 	}
 	for name, v := range add {
-		if validName(name) && may(name) && name != "BASH_ENV" && name != "ENV" && strings.IndexByte(v, 0) < 0 {
+		if may(name, v) && name != "BASH_ENV" && name != "ENV" {
 			set[name] = v
 		}
 	}

@@ -26,13 +26,14 @@ import (
 
 // Options say what to run.
 type Options struct {
-	Config *config.Config
-	Home   string // ~/.cantle
-	User   string // the user's home directory
-	Dir    string // absolute
-	Getenv func(string) string
-	Yes    bool
-	Ask    agent.AskFunc // nil: nobody is there to answer
+	Config  *config.Config
+	Home    string // ~/.cantle
+	User    string // the user's home directory
+	Dir     string // absolute
+	Getenv  func(string) string
+	Environ []string // of which commands get what is no secret
+	Yes     bool
+	Ask     agent.AskFunc // nil: nobody is there to answer
 
 	Session Session
 	Schema  *llm.Schema
@@ -252,7 +253,7 @@ func (a *App) open(ctx context.Context, o Options) error {
 func (o Options) tools(a *App, add []string) ([]tool.Tool, func()) {
 	runner := sandbox.Local(sandbox.LocalOptions{})
 	b := builtin.Options{
-		Root: o.Dir, AddDirs: add, Home: o.User, Runner: runner, Env: o.Config.Env, Hidden: o.keyVariables(), Jobs: a.jobs,
+		Root: o.Dir, AddDirs: add, Home: o.User, Runner: runner, Environ: o.Environ, Env: o.Config.Env, Hidden: o.keyVariables(), Jobs: a.jobs,
 	}
 	if a.Store != nil {
 		b.OutputDir = a.Store.Dir

@@ -41,9 +41,10 @@ type Streams struct {
 // Env is what the commands know of the world.
 type Env struct {
 	Streams
-	Getenv func(string) string
-	Dir    string // the working directory
-	User   string // the user's home directory
+	Getenv  func(string) string
+	Environ []string // the whole environment, of which commands get a part
+	Dir     string   // the working directory
+	User    string   // the user's home directory
 }
 
 // System is the Env of the process.
@@ -56,7 +57,7 @@ func System() Env {
 	home, _ := os.UserHomeDir() // likewise
 	return Env{
 		Streams: Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, InTTY: tty(os.Stdin), OutTTY: tty(os.Stdout), ErrTTY: tty(os.Stderr)},
-		Getenv:  os.Getenv, Dir: dir, User: home,
+		Getenv:  os.Getenv, Environ: os.Environ(), Dir: dir, User: home,
 	}
 }
 

@@ -190,7 +190,7 @@ func (f *flags) open(ctx context.Context, e Env, ask agent.AskFunc) (*app.App, e
 		return nil, err
 	}
 	return app.New(ctx, app.Options{
-		Config: c, Home: home, User: e.User, Dir: dir, Getenv: e.Getenv, Yes: f.yes, Ask: ask, Schema: schema,
+		Config: c, Home: home, User: e.User, Dir: dir, Getenv: e.Getenv, Environ: e.Environ, Yes: f.yes, Ask: ask, Schema: schema,
 		Session: app.Session{Resume: f.resume, Continue: f.cont, Fork: f.fork, None: f.noSession},
 	})
 }
