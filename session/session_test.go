@@ -116,7 +116,7 @@ func TestView(t *testing.T) {
 		"no call":            {list{user("u"), results("a", "1"), model(llm.Text{Text: "x"})}, "U:u A:x", 1},
 		"wrong order":        {list{user("u"), calls("a", "b"), results("b", "2", "a", "1")}, "U:u A:[a][b] U:(a=1)(b=2)", 0},
 		"too late":           {list{user("u"), calls("a"), user("v"), results("a", "1")}, "U:u A:[a] U:(a=?)v", 2},
-		"id again":           {list{user("u"), calls("a"), results("a", "1"), calls("a"), results("a", "2"), calls("a")}, "U:u A:[a] U:(a=1) A:[a] U:(a=2) A:[a] U:(a=?)", 0},
+		"id again":           {list{user("u"), calls("a"), results("a", "1"), calls("a"), results("a", "2"), calls("a")}, "U:u A:[a] U:(a=1) A:[a_2] U:(a_2=2) A:[a_3] U:(a_3=?)", 0},
 		"id twice":           {list{user("u"), calls("a", "a"), results("a", "1")}, "U:u A:[a] U:(a=1)", 1},
 		"cut off":            {list{user("u"), partial, user("v")}, "U:u A:half U:v", 1},
 		"empty text":         {list{user("u"), model(llm.Text{Text: " "}, llm.Text{Text: "x"}), user("")}, "U:u A:x", 0},
@@ -131,7 +131,7 @@ func TestView(t *testing.T) {
 		"keep is elsewhere": {list{user("u"), user("v"), session.Head{Root: true}, user("w"), session.Compaction{Summary: "S", Keep: "e1"}, user("x")}, "U:S U:x", 1},
 		"cut in a pair":     {list{user("u"), calls("a"), results("a", "1"), session.Compaction{Summary: "S", Keep: "e2"}, user("x")}, "U:S U:x", 1},
 		"the last summary":  {list{user("u"), user("v"), session.Compaction{Summary: "S", Keep: "e1"}, user("w"), session.Compaction{Summary: "T", Keep: "e3"}}, "U:T U:w", 0},
-		"clear":             {list{user("u"), calls("a"), results("a", "1"), calls("a"), results("a", "2"), session.Compaction{Clear: []string{"e2/a"}, Stub: "-"}}, "U:u A:[a] U:(a=-) A:[a] U:(a=2)", 0},
+		"clear":             {list{user("u"), calls("a"), results("a", "1"), calls("a"), results("a", "2"), session.Compaction{Clear: []string{"e2/a"}, Stub: "-"}}, "U:u A:[a] U:(a=-) A:[a_2] U:(a_2=2)", 0},
 		"clear, then summary": {list{
 			user("u"), calls("a"), results("a", "1"),
 			session.Compaction{Clear: []string{"e2/a"}, Stub: "-"},

@@ -21,8 +21,10 @@ import (
 type view struct {
 	msgs    []llm.Message
 	calls   []llm.ToolCall // of the last message, while one of them is open
+	shown   []string       // the ids that the model is shown of them
 	got     []*llm.ToolResult
 	missing int
+	ids     map[string]int // all that are shown, and how often they came
 	repairs []Repair
 }
 
@@ -61,6 +63,7 @@ func (v *view) addAssistant(id string, m Message) {
 	parts := make(llm.Parts, 0, len(m.Parts))
 	same := true
 	var calls []llm.ToolCall
+	var shown []string
 	for _, p := range m.Parts {
 		switch p := p.(type) {
 		case llm.ToolCall:
@@ -69,8 +72,12 @@ func (v *view) addAssistant(id string, m Message) {
 				same = false
 				continue
 			}
-			same = same && bytes.Equal(c.Input, p.Input)
 			calls = append(calls, c)
+			if to := v.unique(c.ID); to != c.ID {
+				c.ID, c.Raw = to, nil
+			}
+			same = same && bytes.Equal(c.Input, p.Input) && c.ID == p.ID
+			shown = append(shown, c.ID)
 			parts = append(parts, c)
 			continue
 		case llm.ToolResult:
@@ -110,8 +117,24 @@ func (v *view) addAssistant(id string, m Message) {
 		v.push(llm.Message{Role: llm.RoleAssistant, Parts: parts, Origin: m.Origin})
 	}
 	if len(calls) > 0 {
-		v.calls, v.got, v.missing = calls, make([]*llm.ToolResult, len(calls)), len(calls)
+		v.calls, v.shown, v.got, v.missing = calls, shown, make([]*llm.ToolResult, len(calls)), len(calls)
 	}
+}
+
+// unique is the id to show of a call. Some servers count calls from 0 in each
+// answer, and others, which may be asked next, refuse an id that comes again.
+// Nothing is lost by it, so it is no repair.
+func (v *view) unique(id string) string {
+	if v.ids == nil {
+		v.ids = map[string]int{}
+	}
+	to := id
+	for v.ids[to] > 0 {
+		v.ids[id]++
+		to = fmt.Sprintf("%s_%d", id, v.ids[id])
+	}
+	v.ids[to]++
+	return to
 }
 
 // call returns the call as it can be sent back; if it cannot be, it is left
@@ -196,7 +219,7 @@ func (v *view) take(id string, r llm.ToolResult) bool {
 // them. If one message brought all of it, that is the message to show.
 func (v *view) answer(rest llm.Parts, whole *Message) {
 	parts := append(v.results(), rest...)
-	v.calls, v.got, v.missing = nil, nil, 0
+	v.calls, v.shown, v.got, v.missing = nil, nil, nil, 0
 	if whole != nil && inOrder(parts, whole.Parts) {
 		v.push(whole.Message)
 		return
@@ -209,10 +232,11 @@ func (v *view) results() llm.Parts {
 	parts := make(llm.Parts, len(v.calls))
 	for i, c := range v.calls {
 		if v.got[i] == nil {
-			parts[i] = llm.ToolResult{CallID: c.ID, Name: c.Name, Parts: llm.Texts(lostResult), IsError: true}
+			parts[i] = llm.ToolResult{CallID: v.shown[i], Name: c.Name, Parts: llm.Texts(lostResult), IsError: true}
 			continue
 		}
 		r := *v.got[i]
+		r.CallID = v.shown[i]
 		if slices.ContainsFunc(r.Parts, unfit) {
 			r.Parts = slices.DeleteFunc(slices.Clone(r.Parts), unfit)
 		}

@@ -21,13 +21,13 @@ func strict(ms []llm.Message) error {
 		return fmt.Errorf("the first message is of %q", ms[0].Role)
 	}
 	var calls []llm.ToolCall
+	seen := map[string]bool{} // on some wires ids are unique in the whole request
 	for i, m := range ms {
 		if len(m.Parts) == 0 {
 			return fmt.Errorf("message %d is empty", i)
 		}
 		want := calls
 		calls = nil
-		seen := map[string]bool{}
 		thinks := 0
 		for k, p := range m.Parts {
 			r, isResult := p.(llm.ToolResult)
