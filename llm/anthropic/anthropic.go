@@ -16,13 +16,10 @@ package anthropic
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/cantle-dev/cantle/llm"
@@ -119,84 +116,28 @@ func (m *Model) Info() llm.Info { return m.info }
 
 // Stream is [llm.Model].Stream.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
-	var used atomic.Bool
-	return func(yield func(llm.Event, error) bool) {
-		if used.Swap(true) {
-			yield(nil, llm.ErrUsed)
-			return
-		}
-		m.stream(ctx, req, yield)
-	}
+	return wire.Sequence(
+		func() (*wire.Stream, error) { return m.post(ctx, req, "", false) },
+		func(s *wire.Stream) wire.Decoder { return newDecoder(m.info, s) },
+	)
 }
 
-func (m *Model) stream(ctx context.Context, req *llm.Request, yield func(llm.Event, error) bool) {
-	body, err := m.body(req, false)
+// post sends req for an answer or, to the path below it, to count its tokens.
+func (m *Model) post(ctx context.Context, req *llm.Request, below string, count bool) (*wire.Stream, error) {
+	body, err := m.body(req, count)
 	if err != nil {
-		yield(nil, err)
-		return
+		return nil, wire.Invalid(m.info, err)
 	}
-	s, err := wire.Post(ctx, m.base+m.opts.Path, body, m.wireOptions())
-	if err != nil {
-		yield(nil, err)
-		return
-	}
-	defer s.Close()
-	d := newDecoder(m.info, s)
-	for !d.done {
-		ev, err := s.Next()
-		switch {
-		case err == io.EOF:
-			err = s.Truncated()
-		case err == nil && ev.Whole:
-			err = d.whole(ev)
-		case err == nil:
-			err = d.event(ev)
-		}
-		for _, out := range d.out {
-			if !yield(out, nil) {
-				return
-			}
-		}
-		d.out = d.out[:0]
-		if err != nil {
-			yield(nil, d.partial(err))
-			return
-		}
-	}
-	s.End()
-	yield(llm.Done{Response: d.response()}, nil)
-}
-
-// partial adds to an error what had come before it.
-func (d *decoder) partial(err error) error {
-	var e *llm.Error
-	if d.started && errors.As(err, &e) {
-		e.Partial = d.response()
-	}
-	return err
-}
-
-func (m *Model) wireOptions() wire.Options {
-	h := http.Header{}
+	own := http.Header{}
 	if m.opts.BodyVersion == "" {
-		h.Set("Anthropic-Version", m.opts.Version)
+		own.Set("Anthropic-Version", m.opts.Version)
 	}
 	if len(m.opts.Beta) > 0 {
-		h.Set("Anthropic-Beta", strings.Join(m.opts.Beta, ","))
+		own.Set("Anthropic-Beta", strings.Join(m.opts.Beta, ","))
 	}
-	if m.opts.APIKey != "" {
-		h.Set("X-Api-Key", m.opts.APIKey)
-	}
-	for k, v := range m.opts.Header {
-		h[http.CanonicalHeaderKey(k)] = v
-	}
-	return wire.Options{
-		Provider: m.info.Provider, Model: m.info.Name, Client: m.opts.Client, Header: h,
-		Secrets: []string{m.opts.APIKey}, Sign: m.opts.Sign, Stall: m.opts.Stall,
-	}
-}
-
-// invalid is the error for a request that cannot be put into a body.
-func (m *Model) invalid(err error) error {
-	return &llm.Error{Kind: llm.KindInvalidRequest, Provider: m.info.Provider, Model: m.info.Name, Message: err.Error(), Err: err}
+	return wire.Post(ctx, m.base+m.opts.Path+below, body.Join(), wire.Options{
+		Provider: m.info.Provider, Model: m.info.Name, Client: m.opts.Client,
+		Key: m.opts.APIKey, KeyHeader: "X-Api-Key", Header: wire.Headers(own, m.opts.Header),
+		Sign: m.opts.Sign, Stall: m.opts.Stall,
+	})
 }

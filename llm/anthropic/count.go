@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"github.com/cantle-dev/cantle/llm"
-	"github.com/cantle-dev/cantle/llm/internal/wire"
 )
 
 // CountTokens is [llm.TokenCounter].CountTokens. It asks the provider; where
@@ -17,11 +16,7 @@ func (m *Model) CountTokens(ctx context.Context, req *llm.Request) (int, error) 
 	if m.opts.Path != "/v1/messages" {
 		return llm.Estimate(req), nil
 	}
-	body, err := m.body(req, true)
-	if err != nil {
-		return 0, err
-	}
-	s, err := wire.Post(ctx, m.base+m.opts.Path+"/count_tokens", body, m.wireOptions())
+	s, err := m.post(ctx, req, "/count_tokens", true)
 	if llm.IsKind(err, llm.KindNotFound) {
 		return llm.Estimate(req), nil
 	}

@@ -10,9 +10,6 @@ import (
 	"github.com/cantle-dev/cantle/llm/internal/wire"
 )
 
-// maxAnswer bounds what one answer may take in memory.
-const maxAnswer = 256 << 20
-
 // decoder builds a response of the events of a stream, or of a whole body.
 type decoder struct {
 	info    llm.Info
@@ -28,7 +25,6 @@ type decoder struct {
 	stop      string
 	detail    string
 	usage     counters
-	size      int
 	ev        event // of the call, reused
 }
 
@@ -126,13 +122,32 @@ func (d *decoder) finish(e ending) {
 	}
 }
 
+// Event is [wire.Decoder].Event.
+func (d *decoder) Event(ev wire.Event) (out []llm.Event, err error) {
+	d.out = d.out[:0]
+	if ev.Whole {
+		err = d.whole(ev)
+	} else {
+		err = d.event(ev)
+	}
+	return d.out, err
+}
+
+// State is [wire.Decoder].State.
+func (d *decoder) State() wire.State {
+	switch {
+	case d.done:
+		return wire.Done
+	case d.started:
+		return wire.Begun
+	}
+	return wire.Empty
+}
+
 // event decodes one event of a stream.
 func (d *decoder) event(ev wire.Event) error {
 	if b := bytes.TrimSpace(ev.Data); len(b) == 0 || string(b) == "[DONE]" {
 		return nil
-	}
-	if d.size += len(ev.Data); d.size > maxAnswer {
-		return d.s.Corrupt("the answer has more than %d MiB", maxAnswer>>20)
 	}
 	d.ev = event{}
 	e := &d.ev
@@ -266,19 +281,19 @@ func (d *decoder) end(i int) {
 	}
 }
 
-// response is the message as far as it has come.
-func (d *decoder) response() *llm.Response {
+// Response is [wire.Decoder].Response.
+func (d *decoder) Response(whole bool) *llm.Response {
 	r := &llm.Response{ID: d.id, RequestID: d.s.RequestID(), Model: d.model, StopRaw: d.stop, StopDetail: d.detail}
 	r.Message = llm.Message{
 		Role:   llm.RoleAssistant,
 		Origin: &llm.Origin{Provider: d.info.Provider, Model: d.info.Name, Wire: Wire},
 	}
 	stop := stopOf(d.stop, false)
-	cut := stop == llm.StopMaxTokens || stop == llm.StopRefusal || !d.done
+	cut := stop == llm.StopMaxTokens || stop == llm.StopRefusal || !whole
 	ids := map[string]bool{}
 	for i, b := range d.blocks {
 		last := i == len(d.blocks)-1
-		p := b.part(cut && last || !d.done && !b.closed)
+		p := b.part(cut && last || !whole && !b.closed)
 		if c, ok := p.(llm.ToolCall); ok {
 			p = d.identify(c, ids)
 		}
@@ -286,9 +301,7 @@ func (d *decoder) response() *llm.Response {
 			r.Message.Parts = append(r.Message.Parts, p)
 		}
 	}
-	if r.Stop = stopOf(d.stop, len(ids) > 0); !d.done {
-		r.Stop = llm.StopError
-	}
+	r.Stop = stopOf(d.stop, len(ids) > 0)
 	r.Usage, r.Reported = d.usage.both()
 	return r
 }

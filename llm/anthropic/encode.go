@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"regexp"
 	"slices"
@@ -15,24 +16,53 @@ import (
 	"github.com/cantle-dev/cantle/llm/internal/wire"
 )
 
-// separator parts the tool results of an encoded message from its other
-// blocks. It is in no JSON.
-var separator = []byte{0}
+// encoded is a message in its wire form,
+//
+//	{"role":"user","content":[ results , other blocks ]}
+//
+// after a mark, of 8 bytes, that says where the results end. It is made once
+// and kept with the message, and sent from where it is.
+type encoded []byte
 
-// blocks are the content blocks of a message, each group joined by commas.
-func (m *Model) blocks(msg llm.Message) ([]byte, error) {
-	return msg.Encoded(m.key, func() ([]byte, error) {
-		native := m.native(msg.Origin)
-		var results, others []byte
-		for _, p := range msg.Parts {
-			if r, ok := p.(llm.ToolResult); ok {
-				results = join(results, m.result(r))
-			} else {
-				others = join(others, m.block(p, native))
-			}
+const (
+	userHead      = `{"role":"user","content":[`
+	assistantHead = `{"role":"assistant","content":[`
+	closing       = "]}"
+	markSize      = 8
+)
+
+// encode is the wire form of a message.
+func (m *Model) encode(msg llm.Message) encoded {
+	native := m.native(msg.Origin)
+	var results, others []byte
+	for _, p := range msg.Parts {
+		if r, ok := p.(llm.ToolResult); ok {
+			results = join(results, m.result(r))
+		} else {
+			others = join(others, m.block(p, native))
 		}
-		return slices.Concat(results, separator, others), nil
-	})
+	}
+	head := userHead
+	if msg.Role == llm.RoleAssistant {
+		head = assistantHead
+	}
+	b := make([]byte, markSize, markSize+len(head)+len(results)+1+len(others)+len(closing))
+	binary.LittleEndian.PutUint64(b, uint64(markSize+len(head)+len(results)))
+	b = append(append(b, head...), results...)
+	if len(results) > 0 && len(others) > 0 {
+		b = append(b, ',')
+	}
+	return append(append(b, others...), closing...)
+}
+
+func (e encoded) message() []byte { return e[markSize:] }
+func (e encoded) head() []byte    { return e[markSize : markSize+bytes.IndexByte(e.message(), '[')+1] }
+func (e encoded) empty() bool     { return len(e.message()) == len(e.head())+len(closing) }
+func (e encoded) split() int      { return int(binary.LittleEndian.Uint64(e)) }
+func (e encoded) results() []byte { return e[markSize+len(e.head()) : e.split()] }
+
+func (e encoded) others() []byte {
+	return bytes.TrimPrefix(e[e.split():len(e)-len(closing)], comma)
 }
 
 func join(b, block []byte) []byte {

@@ -34,7 +34,7 @@ var adaptive = map[llm.Effort]string{
 // come last, so that with the cache marks taken out the body of a request that
 // extends another starts with the other's bytes, up to the end of its
 // messages.
-func (m *Model) body(req *llm.Request, count bool) ([]byte, error) {
+func (m *Model) body(req *llm.Request, count bool) (*wire.Body, error) {
 	var o wire.Body
 	if m.opts.BodyVersion != "" {
 		o.Value("anthropic_version", m.opts.BodyVersion)
@@ -59,7 +59,7 @@ func (m *Model) body(req *llm.Request, count bool) ([]byte, error) {
 	o.Raw("tool_choice", choice(req))
 	tools, err := m.tools(req.Tools)
 	if err != nil {
-		return nil, m.invalid(err)
+		return nil, err
 	}
 	o.Raw("tools", tools)
 	if req.System != "" {
@@ -68,17 +68,13 @@ func (m *Model) body(req *llm.Request, count bool) ([]byte, error) {
 	}
 	msgs, err := m.messages(req.Messages)
 	if err != nil {
-		return nil, m.invalid(err)
+		return nil, err
 	}
-	o.Raw("messages", msgs)
+	o.Pieces("messages", msgs)
 	if count {
-		return o.Bytes(), nil // extra fields are for an answer
+		return &o, nil // extra fields are for an answer
 	}
-	body, err := wire.Merge(o.Bytes(), req.Extra[Wire])
-	if err != nil {
-		return nil, m.invalid(err)
-	}
-	return body, nil
+	return &o, o.Merge(req.Extra[Wire])
 }
 
 // thought is what is asked of a model's thinking.
@@ -248,92 +244,105 @@ func (m *Model) tools(ts []llm.ToolSpec) ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// The pieces between blocks, made once.
+// The pieces between the messages, made once.
 var (
-	opening       = []byte("[")
-	comma         = []byte(",")
-	closing       = []byte("]}")
-	userHead      = []byte(`{"role":"user","content":[`)
-	assistantHead = []byte(`{"role":"assistant","content":[`)
-	userFirst     = []byte(`{"role":"user","content":[{"type":"text","text":"(The conversation goes on.)"}]},`)
+	first  = []byte("[")
+	comma  = []byte(",")
+	last   = []byte("]")
+	goesOn = []byte(`{"role":"user","content":[{"type":"text","text":"(The conversation goes on.)"}]}`)
 )
 
-// messages joins the encoded blocks of the messages. Neighbours of one role
-// make one message, since the wire wants the roles to alternate, with the
-// results of all of them before their other blocks, since it wants that too.
-// The ends of the last two user messages are marked: the last for the next
-// request, the one before to find again what was marked last time, however
+// messages are the encoded messages, as pieces that nobody copies. Neighbours
+// of one role make one message, since the wire wants the roles to alternate,
+// with the results of all of them before their other blocks, since it wants
+// that too. The ends of the last two user messages are marked: the last for the
+// next request, the one before to find again what was marked last time, however
 // many blocks have come since.
-func (m *Model) messages(ms []llm.Message) ([]byte, error) {
-	var results, others, all [][]byte
-	var ends [2]int // of user messages, in pieces: the one before the last, and the last
-	size := 0
-	pieces := append(make([][]byte, 0, 4*len(ms)+2), opening)
-	role := llm.Role("")
-	flush := func() {
-		if all = append(append(all[:0], results...), others...); len(all) == 0 {
-			return
-		}
-		switch {
-		case len(pieces) > 1:
-			pieces = append(pieces, comma)
-		case role == llm.RoleAssistant:
-			// What was said before is gone; the wire wants the user first.
-			pieces = append(pieces, userFirst)
-		}
-		if role == llm.RoleUser {
-			pieces = append(pieces, userHead)
-		} else {
-			pieces = append(pieces, assistantHead)
-		}
-		for i, b := range all {
-			if i > 0 {
-				pieces = append(pieces, comma)
-			}
-			pieces = append(pieces, b)
-		}
-		if role == llm.RoleUser {
-			ends = [2]int{ends[1], len(pieces) - 1}
-		}
-		pieces = append(pieces, closing)
-		results, others = results[:0], others[:0]
-	}
+func (m *Model) messages(ms []llm.Message) (wire.Pieces, error) {
+	all := make([]encoded, 0, len(ms))
+	roles := make([]llm.Role, 0, len(ms))
 	for i, msg := range ms {
 		if msg.Role != llm.RoleUser && msg.Role != llm.RoleAssistant {
 			return nil, fmt.Errorf("message %d has the role %q: must be user or assistant", i+1, msg.Role)
 		}
-		enc, err := m.blocks(msg)
+		b, err := msg.Encoded(m.key, func() ([]byte, error) { return m.encode(msg), nil })
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i+1, err)
 		}
-		r, o, _ := bytes.Cut(enc, separator)
-		if len(r)+len(o) == 0 {
-			continue
+		if e := encoded(b); !e.empty() {
+			all, roles = append(all, e), append(roles, msg.Role)
 		}
-		if msg.Role != role {
-			flush()
-			role = msg.Role
-		}
-		if len(r) > 0 {
-			results = append(results, r)
-		}
-		if len(o) > 0 {
-			others = append(others, o)
-		}
-		size += len(enc) + 64
 	}
-	flush()
-	if len(pieces) == 1 {
+	if len(all) == 0 {
 		return nil, errors.New("no message has any content")
 	}
-	mark := m.mark()
-	out := make([]byte, 0, size+2*len(mark)+128)
-	for i, p := range pieces {
-		if mark != "" && i > 0 && (i == ends[0] || i == ends[1]) {
-			out = append(append(append(out, p[:len(p)-1]...), mark...), '}')
-			continue
-		}
-		out = append(out, p...)
+	// Where the messages that are marked begin.
+	marks := 2
+	if m.mark() == "" {
+		marks = 0
 	}
-	return append(out, ']'), nil
+	marked := map[int]bool{}
+	for end := len(all); end > 0 && len(marked) < marks; {
+		start := end - 1
+		for start > 0 && roles[start-1] == roles[start] {
+			start--
+		}
+		if roles[start] == llm.RoleUser {
+			marked[start] = true
+		}
+		end = start
+	}
+	out := append(make(wire.Pieces, 0, 2*len(all)+16), first)
+	if roles[0] == llm.RoleAssistant {
+		// What was said before is gone; the wire wants the user first.
+		out = append(out, goesOn, comma)
+	}
+	for start := 0; start < len(all); {
+		end := start + 1
+		for end < len(all) && roles[end] == roles[start] {
+			end++
+		}
+		if start > 0 {
+			out = append(out, comma)
+		}
+		tail := closing
+		if end == start+1 {
+			out = append(out, all[start].message())
+			tail = ""
+		} else {
+			out = merge(out, all[start:end])
+		}
+		if marked[start] { // before the closing brace of the last block
+			b := out[len(out)-1]
+			out[len(out)-1] = b[:len(b)-len(closing)+len(tail)-1]
+			tail = m.mark() + "}" + closing
+		}
+		if tail != "" {
+			out = append(out, []byte(tail))
+		}
+		start = end
+	}
+	return append(out, last), nil
+}
+
+// merge adds neighbours as one message that is not closed yet.
+func merge(out wire.Pieces, es []encoded) wire.Pieces {
+	out = append(out, es[0].head())
+	n := len(out)
+	add := func(b []byte) {
+		if len(b) == 0 {
+			return
+		}
+		if len(out) > n {
+			out = append(out, comma)
+		}
+		out = append(out, b)
+	}
+	for _, e := range es {
+		add(e.results())
+	}
+	for _, e := range es {
+		add(e.others())
+	}
+	return out
 }

@@ -104,8 +104,9 @@ func argText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// finished are the calls of the answer, each with an id of its own.
-func (d *decoder) finished() []llm.ToolCall {
+// finished are the calls of the answer, each with an id of its own. cut says
+// that the last of them may lack its end.
+func (d *decoder) finished(cut bool) []llm.ToolCall {
 	var out []llm.ToolCall
 	ids := map[string]bool{}
 	for i, c := range d.calls {
@@ -129,6 +130,10 @@ func (d *decoder) finished() []llm.ToolCall {
 			tc.Input, _ = json.Marshal(c.args.String()) // a string marshals
 		} else {
 			tc.Input, tc.Malformed = wire.Input(c.args.String())
+			if cut && i == len(d.calls)-1 && strings.TrimSpace(c.args.String()) == "" {
+				// Arguments that were to come look the same as none.
+				tc.Malformed = "(the answer was cut before the arguments)"
+			}
 		}
 		out = append(out, tc)
 	}

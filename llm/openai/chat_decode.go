@@ -92,8 +92,29 @@ func isError(raw json.RawMessage) bool {
 	return true
 }
 
-// complete reports whether the answer has ended, whatever may follow it.
-func (d *decoder) complete() bool { return d.sawFinish }
+// Event is [wire.Decoder].Event.
+func (d *decoder) Event(ev wire.Event) (out []llm.Event, err error) {
+	d.out = d.out[:0]
+	if ev.Whole {
+		err = d.whole(ev.Data)
+	} else {
+		err = d.event(ev)
+	}
+	return d.out, err
+}
+
+// State is [wire.Decoder].State. [DONE] may be missing; finish_reason is not.
+func (d *decoder) State() wire.State {
+	switch {
+	case d.done:
+		return wire.Done
+	case d.sawFinish:
+		return wire.Complete
+	case d.started:
+		return wire.Begun
+	}
+	return wire.Empty
+}
 
 // whole decodes a body that was not streamed.
 func (d *decoder) whole(b []byte) error {
@@ -126,15 +147,6 @@ func (d *decoder) event(ev wire.Event) error {
 		return d.s.Truncated()
 	}
 	return d.chunk(data, false)
-}
-
-// eof decides what a stream that ends without [DONE] is.
-func (d *decoder) eof() error {
-	if d.sawFinish {
-		d.done = true
-		return nil
-	}
-	return d.s.Truncated()
 }
 
 func (d *decoder) chunk(data []byte, whole bool) error {
@@ -320,8 +332,8 @@ func str(raw json.RawMessage) string {
 	return s
 }
 
-// response is the answer as far as it has come.
-func (d *decoder) response() *llm.Response {
+// Response is [wire.Decoder].Response.
+func (d *decoder) Response(whole bool) *llm.Response {
 	r := &llm.Response{ID: d.id, RequestID: d.s.RequestID(), Model: d.model, StopRaw: d.finish}
 	r.Message = llm.Message{
 		Role:   llm.RoleAssistant,
@@ -341,11 +353,12 @@ func (d *decoder) response() *llm.Response {
 		r.Message.Parts = append(r.Message.Parts, llm.Text{Text: d.refusal.String()})
 		r.StopDetail = d.refusal.String()
 	}
-	calls := d.finished()
+	stop := d.stop(false)
+	calls := d.finished(!whole || stop == llm.StopMaxTokens || stop == llm.StopContentFilter)
+	r.Stop = d.stop(len(calls) > 0)
 	for _, c := range calls {
 		r.Message.Parts = append(r.Message.Parts, c)
 	}
-	r.Stop = d.stop(len(calls) > 0)
 	r.Usage, r.Reported = d.usage.both()
 	return r
 }

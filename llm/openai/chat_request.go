@@ -13,7 +13,7 @@ import (
 
 // body encodes req. The body of a request that extends another starts with the
 // other's bytes up to the end of its messages.
-func (m *Chat) body(req *llm.Request) ([]byte, error) {
+func (m *Chat) body(req *llm.Request) (*wire.Body, error) {
 	var o wire.Body
 	o.Value("model", m.info.Name)
 	o.Value("stream", true)
@@ -49,8 +49,8 @@ func (m *Chat) body(req *llm.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Raw("messages", msgs)
-	return wire.Merge(o.Bytes(), req.Extra[WireChat])
+	o.Pieces("messages", msgs)
+	return &o, o.Merge(req.Extra[WireChat])
 }
 
 func (m *Chat) effort(o *wire.Body, e llm.Effort) {
@@ -129,15 +129,17 @@ func (m *Chat) tools(ts []llm.ToolSpec) []byte {
 	return append(b, ']')
 }
 
-func (m *Chat) messages(req *llm.Request) ([]byte, error) {
-	b := []byte{'['}
+// messages are the encoded messages, as pieces that nobody copies.
+func (m *Chat) messages(req *llm.Request) (wire.Pieces, error) {
+	out := append(make(wire.Pieces, 0, 2*len(req.Messages)+4), []byte{'['})
 	if req.System != "" {
 		role := "system"
 		if m.profile.Developer {
 			role = "developer"
 		}
-		b = append(wire.AppendString(append(b, `{"role":"`+role+`","content":`...), req.System), '}')
+		out = append(out, append(wire.AppendString([]byte(`{"role":"`+role+`","content":`), req.System), '}'))
 	}
+	comma := []byte{','}
 	for i, msg := range req.Messages {
 		enc, err := msg.Encoded(m.key, func() ([]byte, error) { return m.encode(msg), nil })
 		if err != nil {
@@ -146,12 +148,12 @@ func (m *Chat) messages(req *llm.Request) ([]byte, error) {
 		if len(enc) == 0 {
 			continue
 		}
-		if len(b) > 1 {
-			b = append(b, ',')
+		if len(out) > 1 {
+			out = append(out, comma)
 		}
-		b = append(b, enc...)
+		out = append(out, enc)
 	}
-	return append(b, ']'), nil
+	return append(out, []byte{']'}), nil
 }
 
 // encode is the chat messages of msg, joined by commas.

@@ -18,13 +18,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cantle-dev/cantle/llm"
@@ -127,68 +125,10 @@ func (m *Chat) Info() llm.Info { return m.info }
 
 // Stream is [llm.Model].Stream.
 func (m *Chat) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
-	var used atomic.Bool
-	return func(yield func(llm.Event, error) bool) {
-		if used.Swap(true) {
-			yield(nil, llm.ErrUsed)
-			return
-		}
-		m.stream(ctx, req, yield)
-	}
-}
-
-func (m *Chat) stream(ctx context.Context, req *llm.Request, yield func(llm.Event, error) bool) {
-	s, err := m.post(ctx, req)
-	if err != nil {
-		yield(nil, err)
-		return
-	}
-	defer s.Close()
-	d := newDecoder(m.info, s)
-	for {
-		ev, err := s.Next()
-		switch {
-		case err == io.EOF:
-			err = d.eof()
-		case err != nil:
-			if d.complete() && broken(err) {
-				err, d.done = nil, true
-			}
-		case ev.Whole:
-			err = d.whole(ev.Data)
-		default:
-			err = d.event(ev)
-		}
-		for _, out := range d.out {
-			if !yield(out, nil) {
-				return
-			}
-		}
-		d.out = d.out[:0]
-		if err != nil {
-			var e *llm.Error
-			if errors.As(err, &e) && d.started {
-				e.Partial = d.response()
-			}
-			yield(nil, err)
-			return
-		}
-		if d.done {
-			s.End()
-			yield(llm.Done{Response: d.response()}, nil)
-			return
-		}
-	}
-}
-
-// broken reports whether err is about the connection. After the answer's end
-// it loses nothing but the count of tokens.
-func broken(err error) bool {
-	var e *llm.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	return e.Kind == llm.KindTruncated || e.Kind == llm.KindStalled || e.Kind == llm.KindNetwork
+	return wire.Sequence(
+		func() (*wire.Stream, error) { return m.post(ctx, req) },
+		func(s *wire.Stream) wire.Decoder { return newDecoder(m.info, s) },
+	)
 }
 
 // post sends the request. A field that a compatible server refuses by name is
@@ -199,12 +139,16 @@ func (m *Chat) post(ctx context.Context, req *llm.Request) (*wire.Stream, error)
 		if err != nil {
 			break
 		}
-		s, failed := wire.Post(ctx, m.url, body, m.wireOptions())
+		s, failed := wire.Post(ctx, m.url, body.Join(), wire.Options{
+			Provider: m.info.Provider, Model: m.info.Name, Client: m.opts.Client,
+			Key: m.opts.APIKey, KeyHeader: m.profile.KeyHeader, Header: m.opts.Header,
+			Sign: m.opts.Sign, Stall: m.opts.Stall,
+		})
 		if failed == nil || !m.learn(failed, body) {
 			return s, failed
 		}
-		var again []byte
-		if again, err = m.body(req); err == nil && bytes.Equal(again, body) {
+		var again *wire.Body
+		if again, err = m.body(req); err == nil && bytes.Equal(again.Bytes(), body.Bytes()) {
 			return nil, failed // it came from Request.Extra, or has no other name
 		}
 		body = again
@@ -212,7 +156,7 @@ func (m *Chat) post(ctx context.Context, req *llm.Request) (*wire.Stream, error)
 	if err == nil {
 		err = errors.New("the server refuses one field after another")
 	}
-	return nil, &llm.Error{Kind: llm.KindInvalidRequest, Provider: m.info.Provider, Model: m.info.Name, Message: err.Error(), Err: err}
+	return nil, wire.Invalid(m.info, err)
 }
 
 // learnable are the fields that may be left out, or sent under another name.
@@ -220,7 +164,7 @@ var learnable = []string{"max_completion_tokens", "max_tokens", "temperature", "
 
 // learn reports whether err says that a field of body is refused, and
 // remembers it. Another request may have learned it while this one was away.
-func (m *Chat) learn(err error, body []byte) bool {
+func (m *Chat) learn(err error, body *wire.Body) bool {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Kind != llm.KindInvalidRequest || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
 		return false
@@ -245,7 +189,7 @@ func (m *Chat) learn(err error, body []byte) bool {
 			field, at = f, i
 		}
 	}
-	if field == "" || !bytes.Contains(body, []byte(`"`+field+`":`)) {
+	if field == "" || !body.Has(field) {
 		return false
 	}
 	m.mu.Lock()
@@ -267,24 +211,4 @@ func (m *Chat) refused(field string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.learned[field]
-}
-
-func (m *Chat) wireOptions() wire.Options {
-	h := http.Header{}
-	for k, v := range m.opts.Header {
-		h[http.CanonicalHeaderKey(k)] = v
-	}
-	o := wire.Options{
-		Provider: m.info.Provider, Model: m.info.Name, Client: m.opts.Client,
-		Header: h, Stall: m.opts.Stall, Sign: m.opts.Sign,
-	}
-	if key := m.opts.APIKey; key != "" {
-		o.Secrets = []string{key}
-		if m.profile.KeyHeader != "" {
-			h.Set(m.profile.KeyHeader, key)
-		} else {
-			h.Set("Authorization", "Bearer "+key)
-		}
-	}
-	return o
 }

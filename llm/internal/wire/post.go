@@ -2,28 +2,22 @@
 // finds out how the answer is framed, watches it for stalls, and turns every
 // failure into an [llm.Error].
 //
-//	s, err := wire.Post(ctx, url, body, wire.Options{Provider: "acme", Model: "m1"})
-//	if err != nil {
-//		return err
-//	}
-//	defer s.Close()
-//	for {
-//		ev, err := s.Next()
-//		if err == io.EOF {
-//			return s.Truncated()
-//		}
-//		if err != nil {
-//			return err
-//		}
-//		if done(ev.Data) {
-//			s.End()
-//			return nil
-//		}
+// A wire of its own writes an encoder, a [Decoder], and:
+//
+//	func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
+//		return wire.Sequence(func() (*wire.Stream, error) {
+//			var body wire.Body
+//			body.Value("model", m.name)
+//			body.Pieces("messages", encode(req.Messages))
+//			if err := body.Merge(req.Extra[Wire]); err != nil {
+//				return nil, wire.Invalid(m.info, err)
+//			}
+//			return wire.Post(ctx, m.url, body.Join(), m.wireOptions())
+//		}, func(s *wire.Stream) wire.Decoder { return &decoder{s: s} })
 //	}
 package wire
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -32,6 +26,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,6 +39,7 @@ const DefaultStall = 90 * time.Second
 
 const (
 	maxErrorBody = 1 << 20
+	maxHeader    = 1 << 20
 	maxRedirects = 5
 )
 
@@ -55,10 +51,17 @@ type Options struct {
 	// pools connections, speaks HTTP/2, and takes proxies from the environment.
 	// Redirects to another host are refused whatever the Client says.
 	Client *http.Client
+	// Key is sent as Authorization: Bearer or, where KeyHeader names a header,
+	// as it is in that. With none, and no Sign, nothing is sent.
+	Key, KeyHeader string
 	// Header is added to the request, over the headers that Post sets itself.
+	// A header without a value takes one of those out.
 	Header http.Header
-	// Secrets are values that no error may show, besides those that are found
-	// in the headers, the query and the user of the request.
+	// Framing is how a stream is split into events; the zero Framing is that of
+	// server-sent events.
+	Framing Framing
+	// Secrets are values that no error may show, besides Key and those that are
+	// found in the headers, the query and the user of the request.
 	Secrets []string
 	// Sign is called last, to authenticate the request. It may read the body
 	// through GetBody. Its error ends the call.
@@ -81,21 +84,41 @@ var sharedClient = sync.OnceValue(func() *http.Client {
 		IdleConnTimeout:       90 * time.Second,
 		TLSHandshakeTimeout:   20 * time.Second,
 		ExpectContinueTimeout: time.Second,
+		// There is no time-out for headers or answers: a model may think for
+		// long. Options.Stall is about silence.
+		MaxResponseHeaderBytes: maxHeader,
 		// A pooled connection that died while the machine slept is found out.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}}
 })
 
+// Invalid is the error for a request that cannot be put into a body.
+func Invalid(info llm.Info, err error) error {
+	return &llm.Error{Kind: llm.KindInvalidRequest, Provider: info.Provider, Model: info.Name, Message: err.Error(), Err: err}
+}
+
+// Headers are those of own and of user, whose count where both have one. Names
+// may be in any case.
+func Headers(own, user http.Header) http.Header {
+	out := http.Header{}
+	for _, h := range []http.Header{own, user} {
+		for k, vs := range h {
+			out[http.CanonicalHeaderKey(k)] = vs
+		}
+	}
+	return out
+}
+
 // Post sends body as JSON and returns the stream of a 2xx answer, which the
 // caller must close. Any other outcome is an error: what the context's cause
 // is if ctx ended, else an [*llm.Error]. No error holds a key, a query or
 // anything else that was sent to authenticate.
-func Post(ctx context.Context, rawURL string, body []byte, opts Options) (*Stream, error) {
+func Post(ctx context.Context, rawURL string, body Pieces, opts Options) (*Stream, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	w := newWatch(ctx, opts.Stall)
-	s := &Stream{provider: opts.Provider, model: opts.Model, watch: w}
+	s := &Stream{provider: opts.Provider, model: opts.Model, framing: opts.Framing, watch: w}
 	if err := s.post(ctx, rawURL, body, opts); err != nil {
 		s.Close()
 		return nil, err
@@ -103,7 +126,7 @@ func Post(ctx context.Context, rawURL string, body []byte, opts Options) (*Strea
 	return s, nil
 }
 
-func (s *Stream) post(ctx context.Context, rawURL string, body []byte, opts Options) error {
+func (s *Stream) post(ctx context.Context, rawURL string, body Pieces, opts Options) error {
 	req, err := s.request(rawURL, body, opts)
 	if err != nil {
 		return err
@@ -136,7 +159,7 @@ func (s *Stream) post(ctx context.Context, rawURL string, body []byte, opts Opti
 	return s.classify(text)
 }
 
-func (s *Stream) request(rawURL string, body []byte, opts Options) (*http.Request, error) {
+func (s *Stream) request(rawURL string, body Pieces, opts Options) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(s.watch.ctx, http.MethodPost, rawURL, nil)
 	if err != nil {
 		return nil, s.fail(llm.KindInvalidRequest, "the base URL is not a valid URL", nil)
@@ -146,19 +169,24 @@ func (s *Stream) request(rawURL string, body []byte, opts Options) (*http.Reques
 	}
 	s.host = req.URL.Host
 	req.GetBody = func() (io.ReadCloser, error) {
-		return &upload{r: bytes.NewReader(body), w: s.watch}, nil
+		return &upload{rest: body, w: s.watch}, nil
 	}
 	req.Body, _ = req.GetBody()
-	req.ContentLength = int64(len(body))
+	req.ContentLength = int64(body.Len())
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	req.Header.Set("User-Agent", "cantle")
+	if opts.Key != "" && opts.KeyHeader != "" {
+		req.Header.Set(opts.KeyHeader, opts.Key)
+	} else if opts.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+opts.Key)
+	}
 	for k, vs := range opts.Header {
 		req.Header[http.CanonicalHeaderKey(k)] = vs
 	}
 	if opts.Sign != nil {
 		if err := opts.Sign(req); err != nil {
-			s.redact = newRedactor(req, opts.Secrets)
+			s.redact = newRedactor(req, slices.Concat(opts.Secrets, []string{opts.Key}))
 			var le *llm.Error
 			if s.watch.parent.Err() != nil {
 				return nil, context.Cause(s.watch.parent)
@@ -168,7 +196,7 @@ func (s *Stream) request(rawURL string, body []byte, opts Options) (*http.Reques
 			return nil, s.fail(llm.KindAuth, "cannot sign the request: "+err.Error(), err)
 		}
 	}
-	s.redact = newRedactor(req, opts.Secrets)
+	s.redact = newRedactor(req, slices.Concat(opts.Secrets, []string{opts.Key}))
 	return req, nil
 }
 

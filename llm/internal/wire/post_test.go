@@ -41,7 +41,7 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 // a "…" for Cut.
 func post(t *testing.T, url string, opts wire.Options) (lines []string, err error) {
 	t.Helper()
-	s, err := wire.Post(t.Context(), url, []byte(`{"a":1}`), opts)
+	s, err := wire.Post(t.Context(), url, wire.Pieces{[]byte(`{"a":`), []byte("1}")}, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +16,12 @@ import (
 	"github.com/cantle-dev/cantle/llm"
 )
 
-const maxWhole = 64 << 20
+// The most bytes of an answer that is one document, and of the events of one
+// that is a stream, whatever they were compressed to.
+const (
+	maxWhole  = 64 << 20
+	maxAnswer = 256 << 20
+)
 
 // Event is one unit of an answer. Data is good until the next call of
 // [Stream.Next].
@@ -39,7 +45,9 @@ type Stream struct {
 	redact                redactor
 	body                  io.ReadCloser
 	down                  *download
-	sse                   *sse.Reader
+	framing               Framing
+	frames                Frames
+	size                  int   // of the events so far
 	err                   error // sticky
 	ended                 bool  // the answer's end mark was seen
 }
@@ -68,23 +76,29 @@ func (s *Stream) Next() (Event, error) {
 }
 
 func (s *Stream) next() (Event, error) {
-	if s.sse == nil {
+	if s.frames == nil {
 		head, err := s.peek()
 		if err != nil {
 			return Event{}, err
 		}
 		r := io.MultiReader(bytes.NewReader(head), s.reader())
 		switch {
-		case len(head) > 0 && (head[0] == '{' || head[0] == '['):
+		case (head[0] == '{' || head[0] == '[') && !s.framing.Objects:
 			return s.whole(r)
-		case len(head) > 0 && head[0] == '<':
+		case head[0] == '<' && s.framing.New == nil || bytes.HasPrefix(head, []byte("<!")) || bytes.HasPrefix(head, []byte("<html")):
 			page, _ := io.ReadAll(io.LimitReader(r, maxErrorBody))
 			return Event{}, s.fail(llm.KindNotFound, s.host+" answered with a web page and not as an API does ("+pageText(page)+"): check the base URL", nil)
 		}
-		s.sse = sse.NewReader(r)
+		if s.framing.New == nil {
+			s.framing.New = newSSE
+		}
+		s.frames = s.framing.New(r)
 	}
-	ev, err := s.sse.Next()
-	return Event{Name: ev.Name, Data: ev.Data, Cut: ev.Cut}, err
+	ev, err := s.frames.Next()
+	if s.size += len(ev.Data); s.size > maxAnswer {
+		return Event{}, s.fail(llm.KindCorrupt, fmt.Sprintf("the answer has more than %d MiB", maxAnswer>>20), nil)
+	}
+	return ev, err
 }
 
 // peek reads until a byte that is not blank is there and returns what follows
@@ -137,7 +151,7 @@ func (s *Stream) readError(err error) error {
 		return context.Cause(s.watch.parent)
 	case s.down != nil && s.down.fired:
 		return s.stalled()
-	case errors.Is(err, sse.ErrTooLong):
+	case errors.Is(err, sse.ErrTooLong), errors.Is(err, ErrFraming), errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum):
 		return s.fail(llm.KindCorrupt, err.Error(), err)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
 		// A server that closes while something of ours is unread resets the

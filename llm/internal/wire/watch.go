@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"sync/atomic"
@@ -74,19 +73,6 @@ func (w *watch) close() {
 	}
 	w.cancel()
 }
-
-// upload is a request's body; what is read of it goes over the network.
-type upload struct {
-	r *bytes.Reader
-	w *watch
-}
-
-func (u *upload) Read(p []byte) (int, error) {
-	u.w.touch()
-	return u.r.Read(p)
-}
-
-func (u *upload) Close() error { return nil }
 
 // download is an answer's body.
 type download struct {

@@ -1,0 +1,89 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/cantle-dev/cantle/internal/x/sse"
+)
+
+// Frames splits the body of an answer into events. Next returns [io.EOF] at
+// its end, and the error of the underlying Read as it is. An error of the
+// framing itself wraps [ErrFraming].
+type Frames interface {
+	Next() (Event, error)
+}
+
+// Framing is a way to split a body.
+type Framing struct {
+	// New reads frames of r; nil is server-sent events. It should not read on
+	// after the end of a frame.
+	New func(r io.Reader) Frames
+	// Objects says that a stream may begin with { or [, which otherwise shows
+	// that the answer is one JSON document and no stream.
+	Objects bool
+}
+
+// ErrFraming is wrapped by the errors of a [Frames] about what it cannot split.
+var ErrFraming = errors.New("the stream is damaged")
+
+// sseFrames are server-sent events.
+type sseFrames struct{ r *sse.Reader }
+
+func newSSE(r io.Reader) Frames { return sseFrames{sse.NewReader(r)} }
+
+func (f sseFrames) Next() (Event, error) {
+	ev, err := f.r.Next()
+	return Event{Name: ev.Name, Data: ev.Data, Cut: ev.Cut}, err
+}
+
+// NDJSON is the framing of JSON values that follow each other, each on a line
+// of its own, or laid out over several by a server that answers for people. An
+// answer that was not asked to stream is one such value.
+func NDJSON() Framing {
+	return Framing{Objects: true, New: func(r io.Reader) Frames {
+		b := &bounded{r: r}
+		return &ndjson{dec: json.NewDecoder(b), in: b}
+	}}
+}
+
+type ndjson struct {
+	dec *json.Decoder
+	in  *bounded
+	raw json.RawMessage
+}
+
+func (f *ndjson) Next() (Event, error) {
+	f.raw, f.in.n = f.raw[:0], 0
+	err := f.dec.Decode(&f.raw)
+	var syntax *json.SyntaxError
+	switch {
+	case err == nil:
+		return Event{Data: f.raw}, nil
+	case errors.Is(err, io.ErrUnexpectedEOF) && f.in.err == io.EOF:
+		return Event{Cut: true}, nil
+	case errors.As(err, &syntax):
+		return Event{}, fmt.Errorf("%w: a line is no JSON: %w", ErrFraming, err)
+	}
+	return Event{}, err
+}
+
+// bounded is an error once more than one event may have was read with no event
+// in between.
+type bounded struct {
+	r   io.Reader
+	n   int
+	err error
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.n > sse.MaxEvent {
+		return 0, fmt.Errorf("%w: a line of more than %d MiB", sse.ErrTooLong, sse.MaxEvent>>20)
+	}
+	n, err := b.r.Read(p)
+	b.n += n
+	b.err = err
+	return n, err
+}
