@@ -39,6 +39,9 @@ func startGroup(c *Command) (Process, error) {
 	}
 	if err := cmd.Start(); err != nil {
 		out.abandon()
+		if errors.Is(err, syscall.EBADF) { // so the system says it in the child
+			err = syscall.EMFILE
+		}
 		return nil, fmt.Errorf("sandbox: %s did not start: %w", c.Args[0], err)
 	}
 	out.started()

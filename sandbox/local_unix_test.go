@@ -25,8 +25,16 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && strings.HasPrefix(os.Args[1], "victim=") {
 		victim(strings.TrimPrefix(os.Args[1], "victim="))
 	}
+	if len(os.Args) == 2 && programs[os.Args[1]] != nil {
+		programs[os.Args[1]]()
+		return
+	}
 	os.Exit(m.Run())
 }
+
+// programs are what the test binary is started again as, for what can only be
+// tried in a process of its own.
+var programs = map[string]func(){}
 
 func TestLocal(t *testing.T) {
 	sandboxtest.TestRunner(t, func(*testing.T) sandbox.Runner { return sandbox.Local(sandbox.LocalOptions{}) })

@@ -3,13 +3,21 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 )
+
+// listPatience is how long a supervisor has to say what it holds.
+const listPatience = time.Second
+
+// headStart is how long after the grace a supervisor is left to kill by itself.
+const headStart = 150 * time.Millisecond
 
 // maxIdle is how many supervisors wait for the next command.
 const maxIdle = 2
@@ -23,7 +31,7 @@ type pool struct {
 }
 
 func newPool(opts LocalOptions) *pool {
-	if opts.NoSupervisor || !mainCalled.Load() {
+	if opts.NoSupervisor || !mainCalled.Load() || !procMounted() {
 		return nil
 	}
 	return &pool{}
@@ -33,6 +41,7 @@ func newPool(opts LocalOptions) *pool {
 type helper struct {
 	conn *net.UnixConn
 	pool *pool
+	proc *os.Process
 
 	sendMu sync.Mutex
 	mu     sync.Mutex
@@ -91,9 +100,12 @@ func (p *pool) open() (*helper, error) {
 	}
 	if err := cmd.Start(); err != nil {
 		conn.Close()
+		if errors.Is(err, syscall.EBADF) { // so the system says it in the child
+			err = syscall.EMFILE
+		}
 		return fail(err)
 	}
-	h := &helper{conn: conn, pool: p}
+	h := &helper{conn: conn, pool: p, proc: cmd.Process}
 	go func() {
 		h.listen()
 		conn.Close()
@@ -265,10 +277,15 @@ func (s *supervised) lost() {
 		}
 		return
 	}
-	_ = syscall.Kill(-s.pid, syscall.SIGKILL) // none left is as good
 	select {
 	case <-s.exited:
+		// The group may be empty for long, and its number another's: that one
+		// has a leader, which this one has not.
+		if errors.Is(syscall.Kill(s.pid, 0), syscall.ESRCH) {
+			_ = syscall.Kill(-s.pid, syscall.SIGKILL) // none left is as good
+		}
 	default:
+		_ = syscall.Kill(-s.pid, syscall.SIGKILL)
 		s.err = fmt.Errorf("sandbox: the command was killed: %w", errSupervisor)
 		s.exit = Exit{Code: 128 + int(syscall.SIGKILL), Signal: "SIGKILL"}
 		close(s.exited)
@@ -294,14 +311,22 @@ func (s *supervised) current() bool {
 func (s *supervised) PIDs() []int {
 	s.listMu.Lock()
 	defer s.listMu.Unlock()
+	select {
+	case <-s.listed: // of an earlier call that did not wait for it
+	default:
+	}
 	if !s.current() || s.h.send(message{Op: "list"}) != nil {
 		return nil
 	}
+	t := time.NewTimer(listPatience)
+	defer t.Stop()
 	select {
 	case pids := <-s.listed:
 		return pids
 	case <-s.gone:
 		return nil
+	case <-t.C: // it was stopped, or has no time: the look from here is as good, if slower
+		return slices.Sorted(maps.Keys(descendants(s.h.proc.Pid)))
 	}
 }
 
@@ -310,15 +335,35 @@ func (s *supervised) Stop(grace time.Duration) error {
 	// the one that it has.
 	s.h.mu.Lock()
 	if s.h.cur == s && !s.h.dead {
+		_ = s.h.proc.Signal(syscall.SIGCONT)                   // the command may have stopped it
 		_ = s.h.send(message{Op: "stop", Grace: int64(grace)}) // a dead one has killed all
 	}
 	s.h.mu.Unlock()
-	t := time.NewTimer(grace + stopPatience)
-	defer t.Stop()
-	select {
-	case <-s.gone:
-		return nil
-	case <-t.C:
-		return fmt.Errorf("sandbox: processes %v could not be killed", s.PIDs())
+	// The supervisor is helped from here once it is late: a command may stop it
+	// over and over.
+	end := time.Now().Add(grace + stopPatience)
+	for wait := grace + headStart; ; wait = min(2*wait, 100*time.Millisecond) {
+		t := time.NewTimer(wait)
+		select {
+		case <-s.gone:
+			t.Stop()
+			return nil
+		case <-t.C:
+		}
+		if wait > 100*time.Millisecond {
+			wait = 5 * time.Millisecond
+		}
+		if !s.current() {
+			<-s.gone
+			return nil
+		}
+		left := descendants(s.h.proc.Pid)
+		if time.Now().After(end) {
+			return fmt.Errorf("sandbox: processes %v could not be killed", slices.Sorted(maps.Keys(left)))
+		}
+		for pid, parent := range left {
+			signalChild(pid, parent, syscall.SIGKILL)
+		}
+		_ = s.h.proc.Signal(syscall.SIGCONT) // gone is as good
 	}
 }

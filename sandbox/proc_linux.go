@@ -34,6 +34,13 @@ func readStat(pid int) (procStat, bool) {
 	return procStat{f[0][0], parent, pgrp}, err1 == nil && err2 == nil
 }
 
+// procMounted reports whether /proc is there and has this process: without it
+// nobody's children can be found.
+func procMounted() bool {
+	_, ok := readStat(os.Getpid())
+	return ok
+}
+
 func processes() map[int]procStat {
 	all := map[int]procStat{}
 	d, err := os.Open("/proc")
@@ -75,6 +82,9 @@ func descendants(pid int) map[int]int {
 }
 
 func groupMembers(pgrp int) []int {
+	if !procMounted() {
+		return []int{pgrp} // its number is its leader's
+	}
 	var out []int
 	for p, st := range processes() {
 		if st.pgrp == pgrp && st.state != 'Z' && st.state != 'X' {

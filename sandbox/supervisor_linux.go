@@ -126,7 +126,11 @@ func (s *supervisor) start(m message, fds []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.busy || len(fds) == 0 {
-		s.say(message{Op: "failed", Error: "the supervisor is busy"})
+		why := "the supervisor is busy"
+		if !s.busy {
+			why = "the command's pipes did not arrive: the limit of open files may be too low"
+		}
+		s.say(message{Op: "failed", Error: why})
 		return
 	}
 	pid, err := syscall.ForkExec(m.Args[0], m.Args, &syscall.ProcAttr{
