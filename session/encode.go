@@ -106,11 +106,15 @@ type record struct {
 // not know becomes [Unknown]. The entry keeps line, which must not be changed.
 func Decode(line []byte) (Entry, error) {
 	line = bytes.TrimSuffix(line, []byte("\n"))
-	rec, ok := fast(line)
-	if !ok {
-		if err := json.Unmarshal(line, &rec); err != nil {
-			return Entry{}, fmt.Errorf("session: record: %w", err)
+	if rec, ok := fast(line); ok {
+		// That the data is JSON, and all of the rest, is seen as it is decoded.
+		if data, err := decodeData(rec.Kind, rec.Data); err == nil {
+			return Entry{ID: rec.ID, Parent: rec.Parent, Time: rec.Time, Data: data, raw: line}, nil
 		}
+	}
+	var rec record
+	if err := json.Unmarshal(line, &rec); err != nil {
+		return Entry{}, fmt.Errorf("session: record: %w", err)
 	}
 	switch {
 	case rec.V > Version:
@@ -125,8 +129,8 @@ func Decode(line []byte) (Entry, error) {
 	return Entry{ID: rec.ID, Parent: rec.Parent, Time: rec.Time, Data: data, raw: line}, nil
 }
 
-// fast reads a record of the form that Encode writes; its data is checked by
-// whoever decodes it.
+// fast reads a record of the form that Encode writes; its data is not checked,
+// and that of a record with more fields behind it is no JSON.
 func fast(line []byte) (record, bool) {
 	h, rest, ok := cutHeader(line)
 	if !ok {
@@ -142,11 +146,7 @@ func fast(line []byte) (record, bool) {
 		return record{}, false
 	}
 	data := rest[i+len(sep) : len(rest)-1]
-	// A record of a later minor form has more fields after its data.
-	if !json.Valid(data) {
-		return record{}, false
-	}
-	return record{Version, h.ID, h.Parent, h.Kind, at, data}, true
+	return record{Version, h.ID, h.Parent, h.Kind, at, data}, len(data) > 0
 }
 
 // cutHeader reads the fixed start of a line, and returns what follows the
@@ -172,14 +172,17 @@ func cutHeader(line []byte) (h Header, rest []byte, ok bool) {
 }
 
 func decodeData(kind string, raw json.RawMessage) (Data, error) {
-	if k, ok := strings.CutPrefix(kind, notePrefix); ok && k != "" {
-		return Note{Kind: k, Data: bytes.Clone(raw)}, nil
-	}
 	if dec := decoders[kind]; dec != nil {
 		if len(raw) == 0 {
 			return nil, errors.New("it has no data")
 		}
 		return dec(raw)
+	}
+	if len(raw) > 0 && !json.Valid(raw) {
+		return nil, errors.New("its data is not JSON")
+	}
+	if k, ok := strings.CutPrefix(kind, notePrefix); ok && k != "" {
+		return Note{Kind: k, Data: bytes.Clone(raw)}, nil
 	}
 	return Unknown{Kind: kind, Raw: bytes.Clone(raw)}, nil
 }

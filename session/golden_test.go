@@ -92,6 +92,22 @@ func TestLaterVersionIsToldApart(t *testing.T) {
 	}
 }
 
+// TestDecodeIsStrict has records of the usual form that are no JSON, in each
+// kind of entry.
+func TestDecodeIsStrict(t *testing.T) {
+	for _, kind := range []string{"message", "note:x", "from_the_future", "note:"} {
+		for _, data := range []string{``, `{`, `{"a":1}}`, `{"a" 1}`, `{},{}`, `{}}{`, "{\"a\":\"\x01\"}"} {
+			line := `{"v":1,"id":"a","parent":"","kind":"` + kind + `","time":"2026-01-02T03:04:05Z","data":` + data + `}`
+			if e, err := session.Decode([]byte(line)); err == nil {
+				t.Errorf("%s was read as %#v", line, e.Data)
+			}
+		}
+	}
+	if _, err := session.Decode([]byte(`{"v":1,"id":"a","parent":"","kind":"message","time":"2026-01-02T03:04:05Z","data":{"role":"user"},"more":[1]}`)); err != nil {
+		t.Errorf("a field behind the data: %v", err)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	b, err := os.ReadFile(golden)
 	if err != nil {

@@ -261,22 +261,24 @@ func (j *journal) add(h header, at int64, n int32) {
 	j.recs = append(j.recs, r)
 }
 
-// headers returns all headers.
-func (j *journal) headers() []session.Header {
+// headers yields all headers, as they are at this time: what is in an index is
+// never changed.
+func (j *journal) headers(yield func(session.Header) bool) {
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	hs := make([]session.Header, len(j.recs))
-	for i, r := range j.recs {
-		h := session.Header{ID: r.id, Kind: j.kinds[r.kind]}
+	recs, kinds := j.recs, j.kinds
+	j.mu.Unlock()
+	for _, r := range recs {
+		h := session.Header{ID: r.id, Kind: kinds[r.kind]}
 		switch {
 		case r.parent >= 0:
-			h.Parent = j.recs[r.parent].id
+			h.Parent = recs[r.parent].id
 		case r.parent < noParent:
-			h.Parent = j.kinds[-2-r.parent]
+			h.Parent = kinds[-2-r.parent]
 		}
-		hs[i] = h
+		if !yield(h) {
+			return
+		}
 	}
-	return hs
 }
 
 // torn deals with a last line that has no newline. If all of the record is

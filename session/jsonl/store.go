@@ -165,9 +165,9 @@ func (st *Store) Headers(ctx context.Context, id string) iter.Seq2[session.Heade
 			yield(session.Header{}, err)
 			return
 		}
-		hs := j.headers()
-		for i, h := range hs {
-			if i%4096 == 0 && ctx.Err() != nil {
+		n := 0
+		for h := range j.headers {
+			if n++; n%4096 == 1 && ctx.Err() != nil {
 				yield(session.Header{}, ctx.Err())
 				return
 			}
