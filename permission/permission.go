@@ -15,6 +15,7 @@ package permission
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -98,11 +99,8 @@ func New(o Options) (*Gate, error) {
 	}
 	for list, rules := range map[string][]string{"allow": o.Rules.Allow, "deny": o.Rules.Deny, "ask": o.Rules.Ask} {
 		for _, r := range rules {
-			if strings.ContainsAny(r, "()") {
-				return nil, fmt.Errorf("permission: %s rule %q: rules with a matcher in brackets are not supported yet: name the tool alone", list, r)
-			}
-			if strings.TrimSpace(r) == "" || strings.ContainsAny(r, " \t\n/[]?{}\\") {
-				return nil, fmt.Errorf("permission: %s rule %q is not the name of a tool", list, r)
+			if err := CheckRule(r); err != nil {
+				return nil, fmt.Errorf("permission: %s rule %w", list, err)
 			}
 		}
 	}
@@ -112,6 +110,17 @@ func New(o Options) (*Gate, error) {
 		}
 	}
 	return &Gate{rules: o.Rules, roots: slices.Clone(o.Roots), yes: o.Yes, own: o.Own, mode: mode, granted: map[string]bool{}}, nil
+}
+
+// CheckRule says what is wrong with a rule that a gate would not understand.
+func CheckRule(r string) error {
+	switch {
+	case strings.ContainsAny(r, "()"):
+		return fmt.Errorf("%q: rules with a matcher in brackets are not supported yet: name the tool alone", r)
+	case strings.TrimSpace(r) == "" || strings.ContainsAny(r, " \t\n/[]?{}\\"):
+		return fmt.Errorf("%q is not the name of a tool", r)
+	}
+	return nil
 }
 
 // Mode is the mode that is on.
@@ -271,6 +280,13 @@ func (g *Gate) Middleware() agent.Middleware {
 	}}
 }
 
+// Asked is the data of the gate's questions: why it asks, and whether only a
+// person may say yes, to this one call.
+type Asked struct {
+	Reason string `json:"reason"`
+	Firm   bool   `json:"firm,omitempty"`
+}
+
 func (g *Gate) gate(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Result, error) {
 	tl := t.Tool(c.Name)
 	for {
@@ -294,6 +310,10 @@ func (g *Gate) gate(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Res
 			return nil, nil
 		}
 		q := &agent.Question{Kind: "approve", Call: &agent.QuestionCall{ID: c.ID, Name: c.Name, Input: c.Input, Access: acc}}
+		var err error
+		if q.Data, err = json.Marshal(Asked{Reason: v.Reason, Firm: v.Firm}); err != nil {
+			return nil, err
+		}
 		c.Access = acc
 		if p, ok := tl.(tool.Previewer); ok {
 			pre, err := p.Preview(ctx, c)

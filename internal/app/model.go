@@ -1,10 +1,9 @@
 package app
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"net/url"
+	"time"
 
 	"github.com/cantle-dev/cantle/internal/config"
 	"github.com/cantle-dev/cantle/llm"
@@ -24,7 +23,14 @@ func (o Options) model() (llm.Model, error) {
 	case "":
 		return nil, Usage("no model is configured: name one with -m provider:model, in CANTLE_MODEL, or as \"model\" in %s/settings.json; %s needs no key", o.Home, DemoModel)
 	case DemoModel:
-		return demo.New("offline"), nil
+		d, err := stall(o.Config)
+		if err != nil {
+			return nil, err
+		}
+		if d == 0 {
+			d = defaultStall
+		}
+		return wrap.Watchdog(demo.New("offline"), d), nil
 	}
 	po, err := ProviderOptions(o.Config, o.Getenv)
 	if err != nil {
@@ -48,11 +54,11 @@ func (o Options) model() (llm.Model, error) {
 
 // ProviderOptions are the providers of the catalog and of the settings.
 func ProviderOptions(c *config.Config, getenv func(string) string) (provider.Options, error) {
-	stall, err := config.Duration("stall", c.Stall)
+	d, err := stall(c)
 	if err != nil {
-		return provider.Options{}, Usage("%w", err)
+		return provider.Options{}, err
 	}
-	po := provider.Options{Getenv: getenv, Stall: stall}
+	po := provider.Options{Getenv: getenv, Stall: d}
 	for name, p := range c.Providers {
 		cu := provider.Custom{Provider: catalog.Provider{Name: name, Wire: p.Wire, BaseURL: p.BaseURL}, Profile: p.Profile, Query: url.Values{}}
 		if p.APIKeyEnv != "" {
@@ -64,6 +70,24 @@ func ProviderOptions(c *config.Config, getenv func(string) string) (provider.Opt
 		po.Providers = append(po.Providers, cu)
 	}
 	return po, nil
+}
+
+// defaultStall is how long a model may be silent. A model on a wire watches the
+// bytes of its connection by itself, keep-alives among them; one on none is
+// watched by what it says.
+const defaultStall = 90 * time.Second
+
+// stall is the silence that ends a request: 0 is the default, and less than 0
+// is none.
+func stall(c *config.Config) (time.Duration, error) {
+	d, err := config.Duration("stallTimeout", c.StallTimeout)
+	if err != nil {
+		return 0, Usage("%w", err)
+	}
+	if d <= 0 && c.StallTimeout != "" {
+		d = -1
+	}
+	return d, nil
 }
 
 // override lays what the settings say of a model over what is assumed.
@@ -93,12 +117,4 @@ func override(i *llm.Info, m config.Model) error {
 		i.Price = p
 	}
 	return nil
-}
-
-func randomID(n int) string {
-	b := make([]byte, n)
-	if _, err := rand.Read(b); err != nil {
-		panic(err) // crypto/rand does not fail on a supported system
-	}
-	return hex.EncodeToString(b)[:n]
 }

@@ -3,20 +3,15 @@ package app
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/cantle-dev/cantle/agent"
-	"github.com/cantle-dev/cantle/builtin"
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/memory"
-	"github.com/cantle-dev/cantle/session"
 )
 
 //go:embed base.md
@@ -47,65 +42,32 @@ func environment(dir string, add []string, info llm.Info) string {
 	return b.String()
 }
 
+func (o Options) system(info llm.Info) string {
+	switch {
+	case o.Config.System != "":
+		return o.Config.System
+	case info.Context < leanWindow:
+		return strings.TrimSpace(leanGuidance)
+	}
+	return strings.TrimSpace(baseGuidance)
+}
+
+// sections are the parts of the prompt that a user's own base does not replace.
+func (o Options) sections(add []string, info llm.Info) agent.Middleware {
+	return agent.Middleware{Name: "sections", Priority: 0, Start: func(_ context.Context, _ *agent.Turn, s *agent.Setup) error {
+		s.System = append(s.System, environment(o.Dir, add, info), denialSection)
+		return nil
+	}}
+}
+
+// appended comes last.
+func (o Options) appended() agent.Middleware {
+	return agent.Middleware{Name: "append", Priority: 900, Start: func(_ context.Context, _ *agent.Turn, s *agent.Setup) error {
+		if t := o.Config.AppendSystem; t != "" {
+			s.System = append(s.System, t)
+		}
+		return nil
+	}}
+}
+
 const denialSection = "A call that the user or a rule denies is answered with the reason. Do not try to reach the same by another way: do without it, or say what you need and why."
-
-// notices tells the model, on the first message of a run, what may have changed
-// since the last: the date, the branch, the permission mode. It is a notice and
-// not part of the system prompt, so that the prompt stays as it is.
-func notices(dir string, now func() time.Time, mode func() string) agent.Middleware {
-	const kind = "app.notice"
-	return agent.Middleware{Name: "notices", Priority: 20, Start: func(ctx context.Context, t *agent.Turn, _ *agent.Setup) error {
-		text := "Today is " + now().Format("Monday, 2 January 2006") + ". Permission mode: " + mode() + "."
-		if b := branch(memory.ProjectRoot(dir)); b != "" {
-			text += " Git branch: " + b + "."
-		}
-		last := ""
-		for n, err := range t.Session.Notes(ctx, kind) {
-			if err != nil {
-				return err
-			}
-			_ = json.Unmarshal(n.Data, &last) // one that cannot be read is said again
-		}
-		if text == last {
-			return nil
-		}
-		t.Notice(llm.Text{Text: "[" + text + "]"})
-		data, err := json.Marshal(text)
-		if err != nil {
-			return err
-		}
-		return t.Append(ctx, session.Note{Kind: kind, Data: data})
-	}}
-}
-
-// branch reads the branch without running git, which a repository's own
-// configuration could turn into running anything.
-func branch(root string) string {
-	head := filepath.Join(root, ".git", "HEAD")
-	info, err := os.Lstat(head)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
-		return ""
-	}
-	b, err := os.ReadFile(head)
-	if err != nil {
-		return ""
-	}
-	name, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "ref: refs/heads/")
-	if !ok || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == ']' }) {
-		return ""
-	}
-	return name
-}
-
-// finished tells the model of background jobs that have ended since it last
-// heard of them.
-func finished(jobs *builtin.JobTable) agent.Middleware {
-	return agent.Middleware{Name: "jobs", Priority: 30, Model: func(next agent.ModelFunc) agent.ModelFunc {
-		return func(ctx context.Context, t *agent.Turn, req *llm.Request) iter.Seq2[llm.Event, error] {
-			for _, j := range jobs.Finished(t.Session.ID()) {
-				t.Notice(llm.Text{Text: fmt.Sprintf("[The background job %s has ended: %s.]", j.ID, j.Status)})
-			}
-			return next(ctx, t, req)
-		}
-	}}
-}

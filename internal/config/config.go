@@ -15,7 +15,6 @@ package config
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/cantle-dev/cantle/llm"
 )
@@ -34,8 +33,12 @@ type Config struct {
 	Env          map[string]string   `json:"env,omitempty"` // for commands
 	Providers    map[string]Provider `json:"providers,omitempty"`
 	Models       map[string]Model    `json:"models,omitempty"` // by provider:name
-	Stall        string              `json:"stall,omitempty"`  // silence that ends a request, as 90s
-
+	// StallTimeout is the silence that ends a request, as "90s", which is the
+	// default. "0s" and what is less wait for ever.
+	StallTimeout string `json:"stallTimeout,omitempty"`
+	// TodoScope says whose the todo list is: "project" (default), for all
+	// sessions of a project, or "session".
+	TodoScope string `json:"todoScope,omitempty"`
 	// From says for each key that was set which layer set it last.
 	From map[string]string `json:"-"`
 	// Warnings are what was left out, and why.
@@ -83,45 +86,4 @@ type ModelPrice struct {
 	Output     json.Number  `json:"output"`
 	CacheRead  *json.Number `json:"cacheRead,omitempty"`
 	CacheWrite *json.Number `json:"cacheWrite,omitempty"`
-}
-
-// Price is p as the models want it.
-func (p *ModelPrice) Price() (*llm.Price, error) {
-	per := func(n json.Number) (llm.Money, error) {
-		m, err := llm.ParseMoney(n.String())
-		return m / 1_000_000, err
-	}
-	in, err := per(p.Input)
-	if err != nil {
-		return nil, err
-	}
-	out, err := per(p.Output)
-	if err != nil {
-		return nil, err
-	}
-	price := &llm.Price{Input: in, Output: out, CacheRead: in, CacheWrite: in, CacheWrite1h: in}
-	if p.CacheRead != nil {
-		if price.CacheRead, err = per(*p.CacheRead); err != nil {
-			return nil, err
-		}
-	}
-	if p.CacheWrite != nil {
-		if price.CacheWrite, err = per(*p.CacheWrite); err != nil {
-			return nil, err
-		}
-		price.CacheWrite1h = price.CacheWrite
-	}
-	return price, nil
-}
-
-// Duration reads a setting such as "10m"; "" is 0.
-func Duration(key, s string) (time.Duration, error) {
-	if s == "" {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(s)
-	if err != nil || d < 0 {
-		return 0, &Error{Key: key, Text: quoted(s) + " is not a time such as 90s or 10m"}
-	}
-	return d, nil
 }

@@ -59,7 +59,7 @@ func TestErrorsNameFileLineAndKey(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n\n \"modle\": \"x\"}":             "settings.json:3: modle: there is no such setting",
 		"{\"permissions\": {\n\"alow\": []}}": "settings.json:2: permissions.alow: ",
-		"{\n\"maxTurns\": \"x\"}":             "settings.json:2: maxTurns: a whole number is wanted, string came",
+		"{\n\"maxTurns\": \"x\"}":             "settings.json:2: maxTurns: a whole number that is not less than 0 is wanted, text came",
 		"{\"max_turns\": 3}":                  "did you mean maxTurns?",
 		"{\"model\": ":                        "not JSON",
 		"[]":                                  "an object is wanted",

@@ -1,16 +1,10 @@
 package config
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"time"
-
-	"github.com/cantle-dev/cantle/agent"
-	"github.com/cantle-dev/cantle/llm"
 )
 
 // A settings file comes with a repository, so that what it may cost to read is
@@ -93,57 +87,4 @@ func tooDeep(b []byte) int {
 		}
 	}
 	return 0
-}
-
-// widens reports whether a limit in a project's file is weaker than what the
-// user has: the user's own limit or the default. A value that cannot be read is
-// not wider: it is an error where it is used.
-func (c *Config) widens(key string, raw json.RawMessage) bool {
-	var n int64
-	var s string
-	switch key {
-	case "maxTurns":
-		have := int64(c.MaxTurns)
-		if have == 0 {
-			have = agent.DefaultTurns
-		}
-		return json.Unmarshal(raw, &n) == nil && (n <= 0 || n > have)
-	case "maxTokens":
-		return json.Unmarshal(raw, &n) == nil && c.MaxTokens > 0 && (n <= 0 || n > c.MaxTokens)
-	case "maxCost":
-		if c.MaxCost == "" || json.Unmarshal(raw, &s) != nil {
-			return false
-		}
-		have, err := llm.ParseMoney(c.MaxCost)
-		if err != nil || have == 0 {
-			return false
-		}
-		m, err := llm.ParseMoney(s)
-		return s == "" || err == nil && (m == 0 || m > have)
-	case "timeout":
-		if json.Unmarshal(raw, &s) != nil {
-			return false
-		}
-		have, _ := time.ParseDuration(c.Timeout) // 0: there is no limit yet
-		d, err := time.ParseDuration(s)
-		return have > 0 && (s == "" || err == nil && (d <= 0 || d > have))
-	}
-	return false
-}
-
-// checkNumbers refuses what is of the right type and means nothing.
-func (c *Config) checkNumbers() *Error {
-	for key, n := range map[string]int64{"maxTurns": int64(c.MaxTurns), "maxTokens": c.MaxTokens} {
-		if n < 0 {
-			return &Error{Key: key, Text: strconv.FormatInt(n, 10) + " is less than 0"}
-		}
-	}
-	for ref, m := range c.Models {
-		for key, n := range map[string]int{"context": m.Context, "output": m.Output} {
-			if n < 0 {
-				return &Error{Key: "models." + ref + "." + key, Text: strconv.Itoa(n) + " is less than 0"}
-			}
-		}
-	}
-	return nil
 }

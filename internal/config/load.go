@@ -1,9 +1,7 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -83,6 +81,9 @@ func Load(src Sources) (*Config, error) {
 			return nil, err
 		}
 	}
+	if err := c.whole(func(at []string) (string, int) { return c.From[strings.Join(at[:2], ".")], 0 }); err != nil {
+		return nil, err
+	}
 	if src.Managed != "" {
 		if err := c.file(src.Managed, true); err != nil {
 			return nil, err
@@ -107,23 +108,28 @@ func (c *Config) file(name string, trusted bool) error {
 	if err != nil || b == nil {
 		return err
 	}
-	std, err := hujson.Standardize(bytes.Clone(b))
+	root, err := hujson.Parse(b)
 	if err != nil {
 		return &Error{File: name, Text: "not JSON (comments and trailing commas are fine): " + err.Error()}
 	}
+	plain := root.Clone()
+	plain.Standardize()
 	c.Files = append(c.Files, name)
 	var layer map[string]json.RawMessage
-	if err := json.Unmarshal(std, &layer); err != nil {
+	if err := json.Unmarshal(plain.Pack(), &layer); err != nil || layer == nil {
 		return &Error{File: name, Line: 1, Text: "an object is wanted"}
 	}
 	if !trusted {
 		c.untrusted(name, layer)
 	}
-	return c.merge(layer, name, std)
+	if err := c.merge(layer, name, &root, b); err != nil {
+		return err
+	}
+	return c.whole(func(at []string) (string, int) { return name, lineOf(&root, b, at) })
 }
 
 // ofUser are the keys that only the user's own files may set.
-var ofUser = []string{"env", "providers", "system", "appendSystem"}
+var ofUser = []string{"env", "providers", "stallTimeout", "system", "appendSystem"}
 
 // untrusted takes out what a repository may not decide for whoever opens it.
 func (c *Config) untrusted(name string, layer map[string]json.RawMessage) {
@@ -170,216 +176,24 @@ func (c *Config) untrusted(name string, layer map[string]json.RawMessage) {
 	}
 }
 
-// merge lays a layer over c: objects are merged, rules added up, all else
-// replaced.
-func (c *Config) merge(layer map[string]json.RawMessage, from string, text []byte) error {
-	b, err := json.Marshal(layer)
-	if err != nil {
-		return &Error{File: from, Text: err.Error()}
-	}
-	if err := known(reflect.TypeFor[Config](), b, ""); err != nil {
-		err.File, err.Line = from, lineOf(text, err.Key)
-		return err
-	}
-	var over Config
-	if err := json.Unmarshal(b, &over); err != nil {
-		var te *json.UnmarshalTypeError
-		e := &Error{File: from, Text: err.Error()}
-		if errors.As(err, &te) {
-			e.Key, e.Line = te.Field, lineOf(text, te.Field)
-			e.Text = fmt.Sprintf("%s is wanted, %s came", typeName(te.Type), te.Value)
-		}
-		return e
-	}
-	if err := over.checkNumbers(); err != nil {
-		err.File, err.Line = from, lineOf(text, err.Key)
-		return err
-	}
-	c.tree = merged(c.tree, b, "")
-	origin, warnings, files, tree := c.From, c.Warnings, c.Files, c.tree
-	*c = Config{From: origin, Warnings: warnings, Files: files, tree: tree}
-	if err := json.Unmarshal(tree, c); err != nil {
-		return &Error{File: from, Text: err.Error()}
-	}
-	for _, k := range slices.Sorted(maps.Keys(layer)) {
-		c.note(k, layer[k], from)
-	}
-	return nil
-}
-
-// added are the lists to which each layer adds.
-var added = []string{".permissions.allow", ".permissions.deny", ".permissions.ask", ".permissions.additionalDirectories"}
-
-// merged lays the value over on top of base: objects are merged key by key,
-// and all else is replaced.
-func merged(base, over json.RawMessage, path string) json.RawMessage {
-	if slices.Contains(added, path) {
-		var a, b []json.RawMessage
-		if json.Unmarshal(base, &a) == nil && json.Unmarshal(over, &b) == nil {
-			for _, r := range b {
-				if !slices.ContainsFunc(a, func(o json.RawMessage) bool { return string(o) == string(r) }) {
-					a = append(a, r)
-				}
-			}
-			out, _ := json.Marshal(a) // raw JSON marshals
-			return out
-		}
-		return over
-	}
-	var a, b map[string]json.RawMessage
-	if json.Unmarshal(base, &a) != nil || json.Unmarshal(over, &b) != nil || a == nil || b == nil {
-		return over
-	}
-	for k, v := range b {
-		a[k] = merged(a[k], v, path+"."+k)
-	}
-	out, _ := json.Marshal(a) // raw JSON marshals
-	return out
-}
-
-func (c *Config) note(key string, v json.RawMessage, from string) {
-	var obj map[string]json.RawMessage
-	if strings.Count(key, ".") < 1 && json.Unmarshal(v, &obj) == nil && obj != nil {
-		for k := range obj {
-			c.note(key+"."+k, obj[k], from)
-		}
-		return
-	}
-	c.From[key] = from
-}
-
 // set lays one value over c. What is JSON is taken as JSON where the key wants
 // something else than text.
 func (c *Config) set(key, value, from string) error {
-	t, err := typeOf(key)
-	if err != nil {
-		err.File = from
-		return err
-	}
+	parts := strings.Split(key, ".")
 	raw := json.RawMessage(value)
-	if t.Kind() == reflect.String || !json.Valid(raw) {
+	path, t, ok := find(reflect.TypeFor[Config](), parts, json.Valid(raw) && kindOf(raw) == "an object")
+	if !ok {
+		return &Error{File: from, Key: key, Text: unknownKey(reflect.TypeFor[Config](), parts)}
+	}
+	if t.Kind() == reflect.String && t != reflect.TypeFor[json.Number]() || !json.Valid(raw) {
 		raw, _ = json.Marshal(value) // a string marshals
 	}
-	if t.Kind() == reflect.Slice && len(raw) > 0 && raw[0] == '"' {
+	if t.Kind() == reflect.Slice && kindOf(raw) == "text" {
 		raw = json.RawMessage("[" + string(raw) + "]")
 	}
-	path := strings.Split(key, ".")
 	for _, k := range slices.Backward(path[1:]) {
 		name, _ := json.Marshal(k) // a string marshals
 		raw = json.RawMessage("{" + string(name) + ":" + string(raw) + "}")
 	}
-	return c.merge(map[string]json.RawMessage{path[0]: raw}, from, nil)
-}
-
-// typeOf is the type of the setting at a dotted key.
-func typeOf(key string) (reflect.Type, *Error) {
-	t := reflect.TypeFor[Config]()
-	for _, k := range strings.Split(key, ".") {
-		for t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-		switch t.Kind() {
-		case reflect.Map:
-			t = t.Elem()
-		case reflect.Struct:
-			f, ok := fieldsByName(t)[k]
-			if !ok {
-				return nil, unknown(t, key, k)
-			}
-			t = f
-		default:
-			return nil, &Error{Key: key, Text: "there is no such setting"}
-		}
-	}
-	return t, nil
-}
-
-// known holds the keys of an object against a type.
-func known(t reflect.Type, raw json.RawMessage, path string) *Error {
-	if path != "" && string(bytes.TrimSpace(raw)) == "null" {
-		// It would take away what the layers below have set, rules among it.
-		return &Error{Key: path, Text: "null is not a value: leave the setting out"}
-	}
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct && t.Kind() != reflect.Map {
-		return nil
-	}
-	var obj map[string]json.RawMessage
-	if json.Unmarshal(raw, &obj) != nil {
-		return nil // of the wrong type: told when it is decoded
-	}
-	for _, k := range slices.Sorted(maps.Keys(obj)) {
-		at := strings.TrimPrefix(path+"."+k, ".")
-		next := t
-		if t.Kind() == reflect.Map {
-			next = t.Elem()
-		} else {
-			f, ok := fieldsByName(t)[k]
-			if !ok {
-				return unknown(t, at, k)
-			}
-			next = f
-		}
-		if err := known(next, obj[k], at); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func fieldsByName(t reflect.Type) map[string]reflect.Type {
-	out := map[string]reflect.Type{}
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		if name != "" && name != "-" {
-			out[name] = t.Field(i).Type
-		}
-	}
-	return out
-}
-
-func unknown(t reflect.Type, at, k string) *Error {
-	names := slices.Sorted(maps.Keys(fieldsByName(t)))
-	text := "there is no such setting; there are " + strings.Join(names, ", ")
-	for _, n := range names {
-		if strings.EqualFold(strings.ReplaceAll(k, "_", ""), n) {
-			text = "there is no such setting; did you mean " + n + "?"
-		}
-	}
-	return &Error{Key: at, Text: text}
-}
-
-// lineOf finds the line of the last part of a key.
-func lineOf(text []byte, key string) int {
-	parts := strings.Split(key, ".")
-	at := 0
-	for _, p := range parts {
-		i := bytes.Index(text[at:], []byte(quoted(p)))
-		if i < 0 {
-			break
-		}
-		at += i
-	}
-	if len(text) == 0 {
-		return 0
-	}
-	return 1 + bytes.Count(text[:at], []byte("\n"))
-}
-
-func quoted(s string) string { return strconv.Quote(s) }
-
-func typeName(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Slice:
-		return "a list"
-	case reflect.Map, reflect.Struct:
-		return "an object"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Int, reflect.Int64:
-		return "a whole number"
-	}
-	return "text"
+	return c.merge(map[string]json.RawMessage{path[0]: raw}, from, nil, nil)
 }

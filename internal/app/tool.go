@@ -1,0 +1,73 @@
+package app
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+	"strings"
+
+	"github.com/cantle-dev/cantle/agent"
+	"github.com/cantle-dev/cantle/builtin"
+	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/catalog"
+	"github.com/cantle-dev/cantle/memory"
+	"github.com/cantle-dev/cantle/sandbox"
+	"github.com/cantle-dev/cantle/tool"
+)
+
+// tools makes the tools, and what ends the commands they started.
+func (o Options) tools(a *App, add []string) ([]tool.Tool, func()) {
+	runner := sandbox.Local(sandbox.LocalOptions{})
+	b := builtin.Options{
+		Root: o.Dir, AddDirs: add, Home: o.User, Runner: runner, Jobs: a.jobs, TodoDir: o.todoDir(),
+		Environ: o.Environ, Env: o.Config.Env, Hidden: o.keyVariables(),
+	}
+	if a.Store != nil {
+		b.OutputDir = a.Store.Dir
+	}
+	end := func() { _ = runner.Close() } // what could not be ended was told by Bash
+	if a.Info.Context < leanWindow {
+		return builtin.Lean(b), end
+	}
+	return builtin.Tools(b), end
+}
+
+// todoDir is the folder of the project's todo list, or "" for a list of the
+// session's own. A session that leaves no journal leaves no list.
+func (o Options) todoDir() string {
+	if o.Session.None || o.Config.TodoScope == "session" {
+		return ""
+	}
+	root := memory.ProjectRoot(o.Dir)
+	sum := sha256.Sum256([]byte(root))
+	name := strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return -1
+	}, filepath.Base(root))
+	return filepath.Join(o.Home, "todos", name[:min(len(name), 40)]+"-"+hex.EncodeToString(sum[:8]))
+}
+
+// keyVariables are the names of all variables that hold a provider's key.
+func (o Options) keyVariables() []string {
+	var out []string
+	for _, p := range catalog.Providers() {
+		out = append(out, p.KeyEnv...)
+	}
+	for _, p := range o.Config.Providers {
+		if p.APIKeyEnv != "" {
+			out = append(out, p.APIKeyEnv)
+		}
+	}
+	return out
+}
+
+// todos tells a new session of the list that an earlier one of the project has
+// left. A model with a small window has no tool to change it with.
+func (o Options) todos(info llm.Info) agent.Middleware {
+	if info.Context < leanWindow {
+		return agent.Middleware{}
+	}
+	return builtin.CarryTodos(builtin.Options{TodoDir: o.todoDir()})
+}

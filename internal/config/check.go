@@ -1,0 +1,204 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A fault is what is wrong with a layer, and at which key. Keys are lists of
+// names, since the name of a model may have dots.
+type fault struct {
+	at   []string
+	text string
+}
+
+// check holds a value against the type of the setting at, and against its rule.
+// What passes can be decoded.
+func check(t reflect.Type, raw json.RawMessage, at []string) *fault {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	r := rules[pattern(at)]
+	if r.want == "" {
+		r = rule{typeName(t), func(string) error { return nil }}
+	}
+	raw = bytes.TrimSpace(raw)
+	if string(raw) == "null" {
+		// It would take away what the layers below have set, rules among it.
+		return &fault{at, "null is not a value: leave the setting out"}
+	}
+	came := kindOf(raw)
+	wrong := &fault{at, r.want + " is wanted, " + came + " came"}
+	text := string(raw)
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		if came != "an object" {
+			return wrong
+		}
+		return checkObject(t, raw, at)
+	case reflect.Slice:
+		var list []json.RawMessage
+		if json.Unmarshal(raw, &list) != nil {
+			return &fault{at, "a list is wanted, " + came + " came"}
+		}
+		for _, e := range list {
+			if f := checkItem(r, e, at); f != nil {
+				return f
+			}
+		}
+		return nil
+	case reflect.Bool:
+		if text != "true" && text != "false" {
+			return wrong
+		}
+		return nil
+	case reflect.String:
+		if came == "text" {
+			_ = json.Unmarshal(raw, &text) // it is a string
+		} else if t != reflect.TypeFor[json.Number]() || came != "a number" {
+			return wrong
+		}
+	default: // whole numbers
+		if came != "a number" {
+			return wrong
+		}
+		if reflect.New(t).Elem().OverflowInt(whole(text)) || !isWhole(text) {
+			return &fault{at, text + " is not " + r.want}
+		}
+	}
+	if r.ok(text) != nil {
+		return &fault{at, shown(raw, at) + " is not " + r.want}
+	}
+	return nil
+}
+
+// shown is a value as an error names it. What stands where the name of a key's
+// variable belongs is often the key: it must not be printed.
+func shown(raw json.RawMessage, at []string) string {
+	if pattern(at) == "providers.*.apiKeyEnv" {
+		return "what is there"
+	}
+	const most = 80
+	if s := string(raw); len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return string(raw)
+}
+
+func checkItem(r rule, raw json.RawMessage, at []string) *fault {
+	var s string
+	if string(raw) == "null" || json.Unmarshal(raw, &s) != nil {
+		return &fault{at, "a list of texts is wanted, " + kindOf(raw) + " is in it"}
+	}
+	if err := r.ok(s); err != nil {
+		text := string(raw) + " is not " + r.want
+		if err != errEmpty && err != errForm {
+			text = err.Error()
+		}
+		return &fault{at, text}
+	}
+	return nil
+}
+
+func checkObject(t reflect.Type, raw json.RawMessage, at []string) *fault {
+	var obj map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &obj); err != nil {
+		return &fault{at, err.Error()}
+	}
+	var fields map[string]reflect.Type
+	if t.Kind() == reflect.Struct {
+		fields = fieldsByName(t)
+	}
+	for _, k := range slices.Sorted(maps.Keys(obj)) {
+		here := append(slices.Clone(at), k)
+		next, ok := fields[k]
+		if t.Kind() == reflect.Map {
+			next, ok = t.Elem(), true
+			if r, has := names[pattern(at)]; has && r.ok(k) != nil {
+				return &fault{here, quoted(k) + " is not " + r.want}
+			}
+		}
+		if !ok {
+			return &fault{here, unknown(t, k)}
+		}
+		if f := check(next, obj[k], here); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// pattern is a key with a star for each name that the user gives.
+func pattern(at []string) string {
+	t := reflect.TypeFor[Config]()
+	out := make([]string, len(at))
+	for i, k := range at {
+		for t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		switch t.Kind() {
+		case reflect.Map:
+			out[i], t = "*", t.Elem()
+		case reflect.Struct:
+			f, ok := fieldsByName(t)[k]
+			if !ok {
+				return ""
+			}
+			out[i], t = k, f
+		default:
+			return ""
+		}
+	}
+	return strings.Join(out, ".")
+}
+
+func quoted(s string) string { return strconv.Quote(s) }
+
+func isWhole(s string) bool {
+	_, err := strconv.ParseInt(s, 10, 64)
+	return err == nil
+}
+
+func whole(s string) int64 {
+	n, _ := strconv.ParseInt(s, 10, 64) // see isWhole
+	return n
+}
+
+func kindOf(raw json.RawMessage) string {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return "nothing"
+	}
+	switch raw[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "text"
+	case 't', 'f':
+		return string(raw)
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
+func typeName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Slice:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	}
+	return "text"
+}
