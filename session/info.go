@@ -26,40 +26,56 @@ func Describe(id string, entries iter.Seq[Entry]) Info {
 type Describer struct {
 	Info
 	Labelled bool // Info.Title is a label
-	Ran      bool // a run was seen
+	Unpriced bool // a run ended whose cost is unknown
 }
 
 // Wants reports whether Add has any use for an entry of this kind.
 func (d *Describer) Wants(kind string) bool {
-	return kind == "label" || kind == "run_started" || kind == "message" && d.Title == ""
+	switch kind {
+	case "label", "run_started", "run_ended":
+		return true
+	}
+	return kind == "message" && d.Prompt == ""
 }
 
 // Count takes account of an entry that Add is not given.
-func (d *Describer) Count(at time.Time) {
-	if d.Created.IsZero() {
+func (d *Describer) Count(kind string, at time.Time) {
+	if d.Entries == 0 {
 		d.Created = at
 	}
 	d.Updated = at
 	d.Entries++
+	if kind == "message" {
+		d.Messages++
+	}
 }
 
 // Add takes account of the next entry.
 func (d *Describer) Add(e Entry) {
-	d.Count(e.Time)
+	d.Count(e.Kind(), e.Time)
 	switch data := e.Data.(type) {
 	case Message:
-		if d.Title == "" && data.Kind == KindInput {
-			d.Title = TitleOf(data.typed())
+		if d.Prompt == "" && data.Kind == KindInput {
+			d.Prompt = TitleOf(data.typed())
 		}
 	case RunStarted:
 		d.Dir, d.Model = data.Dir, data.Model
-		if !d.Ran {
-			d.Agent, d.Ran = data.Path, true
+		if d.Runs++; d.Runs == 1 {
+			d.Agent = data.Path
+		}
+	case RunEnded:
+		d.Unpriced = d.Unpriced || data.Cost == nil && data.Usage != (llm.Usage{})
+		sum := deref(d.Cost) + deref(data.Cost)
+		if d.Cost = &sum; d.Unpriced {
+			d.Cost = nil
 		}
 	case Label:
-		if data.Target == "" && (data.Name != "" || d.Labelled) {
+		if data.Target == "" {
 			d.Title, d.Labelled = data.Name, data.Name != ""
 		}
+	}
+	if !d.Labelled {
+		d.Title = d.Prompt
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"github.com/cantle-dev/cantle/llm"
 )
 
 // Store keeps journals. These three methods are required; a store may also be
@@ -61,17 +63,23 @@ type (
 
 // Info describes a session in a list.
 type Info struct {
-	ID      string    `json:"id"`
-	Title   string    `json:"title"`           // as labelled, or the beginning of what was first typed
-	Dir     string    `json:"dir,omitempty"`   // the working directory of the last run
-	Model   string    `json:"model,omitempty"` // of the last run
-	Agent   string    `json:"agent,omitempty"` // the path of a child's agent; "" for a session of the user's
-	Created time.Time `json:"created"`
-	Updated time.Time `json:"updated"`
-	Entries int       `json:"entries"`
-	Size    int64     `json:"size"` // bytes
+	ID       string    `json:"id"`
+	Title    string    `json:"title"`            // as labelled, or else the prompt
+	Prompt   string    `json:"prompt,omitempty"` // the beginning of what was first typed: see [TitleOf]
+	Dir      string    `json:"dir,omitempty"`    // the working directory of the last run
+	Model    string    `json:"model,omitempty"`  // of the last run
+	Agent    string    `json:"agent,omitempty"`  // the path of a child's agent; "" for a session of the user's
+	Created  time.Time `json:"created"`          // the time of the first entry
+	Updated  time.Time `json:"updated"`          // the time of the last one
+	Entries  int       `json:"entries"`
+	Messages int       `json:"messages"` // on all branches
+	Runs     int       `json:"runs"`     // that began
+	Size     int64     `json:"size"`     // bytes
+	// Cost is that of the runs that ended, on all branches. It is nil if none
+	// did, or if that of any is unknown.
+	Cost *llm.Money `json:"cost,omitempty"`
 	// Err says why a session cannot be read; the other fields are then what
-	// could be.
+	// could be. It can be salvaged: see the store.
 	Err string `json:"error,omitempty"`
 }
 

@@ -33,7 +33,7 @@ type listIndex struct {
 	Sessions map[string]*known `json:"sessions"`
 }
 
-const listVersion = 1
+const listVersion = 2
 
 // List is [session.Lister].List. It reads what was appended since the last
 // list; a session that cannot be read is listed with its [session.Info.Err].
@@ -77,24 +77,18 @@ func (st *Store) list(ctx context.Context) ([]session.Info, error) {
 		}
 		k := old.Sessions[id]
 		if k == nil || k.Size != stat.Size() || !k.Mtime.Equal(stat.ModTime()) {
-			if k, err = st.describe(id, k); errors.Is(err, fs.ErrNotExist) {
+			if k, err = st.describe(ctx, id, k); errors.Is(err, fs.ErrNotExist) {
 				continue // deleted meanwhile
+			}
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
 			}
 			changed = true
 		}
-		info := k.Session.Info
-		info.Size = stat.Size()
-		if info.Updated.IsZero() {
-			info.Updated = stat.ModTime()
-		}
-		if err != nil {
-			info.Err = err.Error()
-			if info.Title == "" {
-				info.Title = "(cannot be read: " + info.Err + ")"
-			}
-		} else {
+		if err == nil {
 			fresh.Sessions[id] = k
 		}
+		info := k.info(stat, err)
 		infos = append(infos, info)
 	}
 	if changed || len(fresh.Sessions) != len(old.Sessions) {
@@ -109,8 +103,43 @@ func (st *Store) list(ctx context.Context) ([]session.Info, error) {
 	return infos, nil
 }
 
+// Info is what a list says of one session.
+func (st *Store) Info(ctx context.Context, id string) (session.Info, error) {
+	if err := checkID(id); err != nil {
+		return session.Info{}, err
+	}
+	k, err := st.describe(ctx, id, nil)
+	if errors.Is(err, fs.ErrNotExist) {
+		return session.Info{}, fmt.Errorf("%w: %s", session.ErrNotFound, id)
+	}
+	if ctx.Err() != nil {
+		return session.Info{}, ctx.Err()
+	}
+	stat, err2 := os.Lstat(st.path(id, ".jsonl"))
+	if err2 != nil {
+		return session.Info{}, fmt.Errorf("session %s: %w", id, err2)
+	}
+	return k.info(stat, err), nil
+}
+
+// info is what is known, of a journal that may be one that cannot be read.
+func (k *known) info(stat fs.FileInfo, err error) session.Info {
+	info := k.Session.Info
+	info.Size = stat.Size()
+	if info.Updated.IsZero() {
+		info.Updated = stat.ModTime()
+	}
+	if err != nil {
+		info.Err = err.Error()
+		if info.Title == "" {
+			info.Title = "(cannot be read: " + info.Err + ")"
+		}
+	}
+	return info
+}
+
 // describe reads a journal on from where was ends, if that is still there.
-func (st *Store) describe(id string, was *known) (*known, error) {
+func (st *Store) describe(ctx context.Context, id string, was *known) (*known, error) {
 	k := &known{Session: session.Describer{Info: session.Info{ID: id}}}
 	f, size, err := openFile(st.path(id, ".jsonl"), os.O_RDONLY)
 	if err != nil {
@@ -121,7 +150,7 @@ func (st *Store) describe(id string, was *known) (*known, error) {
 	if err != nil {
 		return k, err
 	}
-	if was != nil && was.End <= size {
+	if was != nil && was.End > 0 && was.End <= size {
 		b := make([]byte, min(headBytes, was.End-was.Last))
 		if _, err := f.ReadAt(b, was.Last); err == nil {
 			if h, ok := cutHeader(b); ok && string(h.id) == was.LastID {
@@ -130,11 +159,9 @@ func (st *Store) describe(id string, was *known) (*known, error) {
 		}
 	}
 	k.Size, k.Mtime = size, stat.ModTime()
-	n := 0
 	err = scanLines(f, k.End, size, func(l line) error {
-		n++
-		if !l.whole {
-			return nil
+		if !l.whole || ctx.Err() != nil {
+			return ctx.Err()
 		}
 		k.End = l.at + int64(l.n) + 1
 		if l.n == 0 {
@@ -150,7 +177,7 @@ func (st *Store) describe(id string, was *known) (*known, error) {
 			if err != nil {
 				return fmt.Errorf("line %d: %w", lineAt(f, l.at), err)
 			}
-			k.Session.Count(at)
+			k.Session.Count(string(h.kind), at)
 			return nil
 		}
 		b := make([]byte, l.n)

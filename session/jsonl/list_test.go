@@ -1,6 +1,7 @@
 package jsonl_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -95,6 +96,25 @@ func TestListOfOthers(t *testing.T) {
 	}
 	if got := list(t, open(t, dir)); len(got) != 0 {
 		t.Errorf("listed %+v", got)
+	}
+}
+
+func TestInfo(t *testing.T) {
+	dir := t.TempDir()
+	st := open(t, dir)
+	closed(t, begin(t, st, "a", "b"))
+	i, err := st.Info(t.Context(), "s")
+	if all := list(t, st); err != nil || i.Prompt != "a" || i.Messages != 2 || i.Size == 0 || len(all) != 1 || i != all[0] {
+		t.Errorf("%+v, %v", i, err)
+	}
+	if _, err := st.Info(t.Context(), "none"); !errors.Is(err, session.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "bad.jsonl"), []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if i, err := st.Info(t.Context(), "bad"); err != nil || !strings.Contains(i.Err, "line 1") {
+		t.Errorf("%+v, %v", i, err)
 	}
 }
 

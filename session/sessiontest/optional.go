@@ -81,6 +81,12 @@ func testList(t *testing.T, st session.Store, opts Options) {
 	put(t, st, "old", "", at(1, run("r", "", "/a", "")), at(1, Input("m", "r", "\n\n  What\tis\nthis?")))
 	put(t, st, "new", "", at(2, run("r", "", "/b", "")), at(2, Input("m", "r", strings.Repeat("é", 100))))
 	put(t, st, "child", "", at(3, run("r", "", "/b", "explorer")))
+	ended := func(id, parent string, in int64, cost *llm.Money) session.Entry {
+		return session.Entry{ID: id, Parent: parent, Data: session.RunEnded{RunID: "r", Usage: llm.Usage{Input: in}, Cost: cost}}
+	}
+	five := llm.Money(5)
+	put(t, st, "spent", "", at(4, run("r", "", "/c", "")), at(4, ended("x", "r", 1, &five)), at(4, run("r2", "x", "/c", "")), at(4, ended("y", "r2", 1, &five)))
+	put(t, st, "unpriced", "", at(5, run("r", "", "/c", "")), at(5, ended("x", "r", 1, nil)), at(5, ended("y", "x", 1, &five)))
 	get := func(st session.Store) map[string]session.Info {
 		m := map[string]session.Info{}
 		var order []string
@@ -96,12 +102,18 @@ func testList(t *testing.T, st session.Store, opts Options) {
 	again(t, st, opts, func(st session.Store) {
 		m := get(st)
 		i := m["old"]
-		if len(m) != 3 || i.Title != "What is" || i.Dir != "/a" || i.Model != "p:m" || i.Entries != 2 || i.Size == 0 || i.Err != "" ||
+		if len(m) != 5 || i.Prompt != i.Title || i.Messages != 1 || i.Runs != 1 || i.Cost != nil || i.Title != "What is" || i.Dir != "/a" || i.Model != "p:m" || i.Entries != 2 || i.Size == 0 || i.Err != "" ||
 			!i.Created.Equal(epoch.Add(time.Minute)) || !i.Updated.Equal(epoch.Add(time.Minute)) {
 			t.Errorf("old: %+v", i)
 		}
 		if got := m["new"].Title; got != strings.Repeat("é", 60)+"…" {
 			t.Errorf("a long title is %q", got)
+		}
+		if got := m["spent"]; got.Cost == nil || *got.Cost != 10 || got.Runs != 2 || got.Messages != 0 || got.Title != "" {
+			t.Errorf("spent: %+v", got)
+		}
+		if got := m["unpriced"]; got.Cost != nil {
+			t.Errorf("the cost is unknown and said to be %d", *got.Cost)
 		}
 		if got := m["child"]; got.Agent != "explorer" {
 			t.Errorf("child: %+v", got)
@@ -112,7 +124,7 @@ func testList(t *testing.T, st session.Store, opts Options) {
 	}
 	put(t, st, "old", "m", at(9, label("l1", "m", "", "Mine")), at(9, label("l2", "l1", "m", "here")))
 	again(t, st, opts, func(st session.Store) {
-		if i := get(st)["old"]; i.Title != "Mine" || i.Entries != 4 || !i.Updated.Equal(epoch.Add(9*time.Minute)) || !i.Created.Equal(epoch.Add(time.Minute)) {
+		if i := get(st)["old"]; i.Title != "Mine" || i.Prompt != "What is" || i.Entries != 4 || !i.Updated.Equal(epoch.Add(9*time.Minute)) || !i.Created.Equal(epoch.Add(time.Minute)) {
 			t.Errorf("labelled: %+v", i)
 		}
 	})
