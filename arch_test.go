@@ -38,6 +38,7 @@ var layers = []layer{
 	}, families: true},
 	{name: "1 adapters on adapters", paths: []string{"llm/vertex", "llm/bedrock"}},
 	{name: "1 models by name", paths: []string{"llm/provider"}},
+	{name: "1 programs on adapters", paths: []string{"llm/llmtest/replay"}},
 	{name: "2 agent", paths: []string{"agent"}},
 	{name: "2 agent's tests", paths: []string{"agent/agenttest"}},
 	{name: featureLayer, paths: []string{

@@ -16,7 +16,6 @@ import (
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/anthropic"
-	"github.com/cantle-dev/cantle/llm/internal/wirecase"
 )
 
 var update = flag.Bool("update", false, "write what is made of the streams into testdata")
@@ -150,34 +149,6 @@ func TestResponse(t *testing.T) {
 	if _, err := llm.Generate(ctx, m, hi); err != why {
 		t.Errorf("a context that ended: %v", err)
 	}
-}
-
-// TestRecorded replays recorded exchanges where they are beside the repository.
-func TestRecorded(t *testing.T) {
-	dir := filepath.Join("..", "..", "..", "shared", "wire")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("the recorded exchanges are not there: ", err)
-	}
-	cases, err := wirecase.Load(dir, anthropic.Wire)
-	if err != nil {
-		t.Fatal(err)
-	}
-	passed, all := 0, 0
-	for _, c := range cases {
-		if c.Exchanges[0].Wire == anthropic.Wire {
-			all++
-		}
-		faults := c.Run(t.Context(), []string{anthropic.Wire}, func(_, provider, model, base string) llm.Model {
-			return anthropic.New(model, anthropic.Options{BaseURL: base, APIKey: "key-for-tests", Info: llm.Info{Provider: provider}})
-		})
-		for _, f := range faults {
-			t.Error(f)
-		}
-		if len(faults) == 0 && c.Exchanges[0].Wire == anthropic.Wire {
-			passed++
-		}
-	}
-	t.Logf("%d of %d cases pass", passed, all)
 }
 
 func FuzzStream(f *testing.F) {

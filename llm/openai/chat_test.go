@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"github.com/cantle-dev/cantle/llm"
-	"github.com/cantle-dev/cantle/llm/internal/wirecase"
 	"github.com/cantle-dev/cantle/llm/openai"
 )
 
@@ -110,38 +109,6 @@ func outcome(resp *llm.Response, err error) string {
 		fmt.Fprintf(&b, "usage in %d out %d read %d write %d reasoning %d\n", u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Reasoning)
 	}
 	return strings.TrimSpace(b.String())
-}
-
-// TestRecorded replays recorded exchanges where they are beside the repository.
-func TestRecorded(t *testing.T) {
-	dir := filepath.Join("..", "..", "..", "shared", "wire")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("the recorded exchanges are not there: ", err)
-	}
-	for _, w := range []string{openai.WireChat, "mistral"} {
-		t.Run(w, func(t *testing.T) {
-			cases, err := wirecase.Load(dir, w)
-			if err != nil {
-				t.Fatal(err)
-			}
-			failed := 0
-			for _, c := range cases {
-				faults := c.Run(t.Context(), []string{w}, func(_, provider, model, base string) llm.Model {
-					return openai.NewChat(model, openai.Options{
-						BaseURL: base, APIKey: "key-for-tests",
-						Info: llm.Info{Provider: provider, Traits: llm.Traits{Images: true, PDF: true, Thinking: true}},
-					})
-				})
-				for _, f := range faults {
-					t.Error(f)
-				}
-				if len(faults) > 0 {
-					failed++
-				}
-			}
-			t.Logf("%d of %d cases pass", len(cases)-failed, len(cases))
-		})
-	}
 }
 
 // TestGrows holds that a request starts with the bytes of the one before it.
