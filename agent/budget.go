@@ -24,7 +24,15 @@ type Budget struct {
 	Money  llm.Money     // default none; needs a model with a price
 	Time   time.Duration // of wall clock; default none
 	Depth  int           // how deep children may nest; default 3
-	Spawns int           // children in all; default 50
+	Spawns int           // children in all, theirs too; default 50
+
+	// Soft is the percentage of Turns, Tokens and Money at which a run asks
+	// whether to go on to the limit: a [Question] of the kind "limit" with
+	// a [Limit] as its data, once for each. A yes goes on; anything else, also
+	// that nobody is there to answer, ends the run as the limit would. Where
+	// the answer is [ErrPending] the question is in Result.Questions; a later
+	// run has a budget of its own. Default none; 100 and above are none.
+	Soft int
 }
 
 // The defaults of a [Budget].
@@ -68,16 +76,43 @@ func (o *overBudget) Is(target error) bool { return target == ErrBudget }
 // pot is one node of the budget tree. What is taken from it is taken from all
 // above it, or from none.
 type pot struct {
+	up        *pot
+	limit     amount
+	soft      amount
+	maxSpawns int
+	asking    chan struct{} // held by who asks about a soft limit
+
 	mu     sync.Mutex
-	up     *pot
-	limit  amount
 	spent  amount // with what is reserved
 	spawns int
+	asked  struct{ tokens, money bool }
+	closed *overBudget // the user said no
 }
 
 type amount struct {
 	tokens int64
 	money  llm.Money
+}
+
+func newPot(b Budget, parent *Turn) *pot {
+	p := &pot{
+		limit:     amount{max(b.Tokens, 0), max(b.Money, 0)},
+		maxSpawns: b.Spawns,
+		asking:    make(chan struct{}, 1),
+	}
+	p.soft = amount{b.softOf(p.limit.tokens), llm.Money(b.softOf(int64(p.limit.money)))}
+	if parent != nil {
+		p.up = parent.r.pot
+	}
+	return p
+}
+
+// softOf is the soft part of a limit; 0 is none.
+func (b Budget) softOf(limit int64) int64 {
+	if b.Soft <= 0 || b.Soft >= 100 || limit <= 0 {
+		return 0
+	}
+	return limit/100*int64(b.Soft) + limit%100*int64(b.Soft)/100
 }
 
 // reserve takes est from p and everything above it. The caller settles with
@@ -92,14 +127,7 @@ func (p *pot) reserve(est amount) (settle func(real amount), err error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var over *overBudget
-	switch {
-	case p.limit.tokens > 0 && p.spent.tokens+est.tokens > p.limit.tokens:
-		over = &overBudget{StopTokens, fmt.Sprintf("%d of %d tokens are spent, and the next request may take %d", p.spent.tokens, p.limit.tokens, est.tokens)}
-	case p.limit.money > 0 && p.spent.money+est.money > p.limit.money:
-		over = &overBudget{StopMoney, fmt.Sprintf("%v of %v are spent, and the next request may cost %v", p.spent.money, p.limit.money, est.money)}
-	}
-	if over != nil {
+	if over := p.over(est); over != nil {
 		up(amount{})
 		return nil, over
 	}
@@ -114,17 +142,38 @@ func (p *pot) reserve(est amount) (settle func(real amount), err error) {
 	}, nil
 }
 
-// spawn counts a child all the way up.
-func (p *pot) spawn(limit int) error {
+// over says which limit of p est would pass. p is locked.
+func (p *pot) over(est amount) *overBudget {
+	switch {
+	case p.closed != nil:
+		return p.closed
+	case p.limit.tokens > 0 && p.spent.tokens+est.tokens > p.limit.tokens:
+		return &overBudget{StopTokens, fmt.Sprintf("%d of %d tokens are spent, and the next request may take %d", p.spent.tokens, p.limit.tokens, est.tokens)}
+	case p.limit.money > 0 && p.spent.money+est.money > p.limit.money:
+		return &overBudget{StopMoney, fmt.Sprintf("%v of %v are spent, and the next request may cost %v", p.spent.money, p.limit.money, est.money)}
+	}
+	return nil
+}
+
+// spawn counts a child all the way up, or nowhere.
+func (p *pot) spawn() error {
 	for q := p; q != nil; q = q.up {
 		q.mu.Lock()
-		n := q.spawns + 1
-		if q == p && limit > 0 && n > limit {
-			q.mu.Unlock()
-			return &overBudget{StopCalls, fmt.Sprintf("%d children were started, the most that one run may", limit)}
+		n := q.spawns
+		full := q.maxSpawns > 0 && n >= q.maxSpawns
+		if !full {
+			q.spawns++
 		}
-		q.spawns = n
 		q.mu.Unlock()
+		if !full {
+			continue
+		}
+		for back := p; back != q; back = back.up {
+			back.mu.Lock()
+			back.spawns--
+			back.mu.Unlock()
+		}
+		return &overBudget{StopSpawns, fmt.Sprintf("%d agents were started, the most that one run may: do this part without another", n)}
 	}
 	return nil
 }
@@ -138,18 +187,90 @@ func (p *pot) metersMoney() bool {
 	return false
 }
 
+func (p *pot) metersTokens() bool {
+	for q := p; q != nil; q = q.up {
+		if q.limit.tokens > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Left is what a run may spend at most: the least of its own limits and what
+// is left of those above it. 0 turns and a nil amount are no limit.
+type Left struct {
+	Turns  int        `json:"turns,omitempty"`
+	Tokens *int64     `json:"tokens,omitempty"`
+	Money  *llm.Money `json:"money,omitempty"`
+}
+
+func (p *pot) left(turns int) *Left {
+	l := Left{Turns: max(turns, 0)}
+	for q := p; q != nil; q = q.up {
+		q.mu.Lock()
+		if left := max(q.limit.tokens-q.spent.tokens, 0); q.limit.tokens > 0 && (l.Tokens == nil || left < *l.Tokens) {
+			l.Tokens = &left
+		}
+		if left := max(q.limit.money-q.spent.money, 0); q.limit.money > 0 && (l.Money == nil || left < *l.Money) {
+			l.Money = &left
+		}
+		q.mu.Unlock()
+	}
+	if l == (Left{}) {
+		return nil
+	}
+	return &l
+}
+
+func amountOf(u *llm.Usage, cost *llm.Money) amount {
+	var a amount
+	if u != nil {
+		a.tokens = u.Total()
+	}
+	if cost != nil {
+		a.money = *cost
+	}
+	return a
+}
+
 // meter is the forecast of one conversation's next request.
 type meter struct {
 	last     llm.Usage // of the last response
-	estimate int       // what Estimate said of the request it answered
+	estimate int       // what was estimated of the request it answered
 	most     int64     // largest output so far
+
+	// The estimate of the view grows with it and is not made anew.
+	fixed int          // of the system prompt and the tools
+	base  *llm.Message // the first of the messages that were counted
+	count int
+	sum   int
+}
+
+// size estimates the tokens of req, whose messages are a session's view. A view
+// that starts at the same place in memory is one that was added to.
+func (m *meter) size(req *llm.Request) int {
+	if m.fixed == 0 {
+		m.fixed = llm.Estimate(&llm.Request{System: req.System, Tools: req.Tools})
+	}
+	ms := req.Messages
+	if len(ms) == 0 {
+		return m.fixed
+	}
+	if m.base != &ms[0] || m.count > len(ms) {
+		m.base, m.count, m.sum = &ms[0], 0, 0
+	}
+	for _, msg := range ms[m.count:] {
+		m.sum += msg.Estimate()
+	}
+	m.count = len(ms)
+	return m.fixed + m.sum
 }
 
 // forecast guesses the usage of req. The part of the prompt that the last
 // response reported is taken as it was split there; what was added since is
 // fresh.
 func (m *meter) forecast(req *llm.Request) llm.Usage {
-	est := llm.Estimate(req)
+	est := m.size(req)
 	if m.estimate == 0 {
 		return llm.Usage{Input: int64(est), Output: max(m.most, 1)}
 	}
@@ -162,9 +283,9 @@ func (m *meter) forecast(req *llm.Request) llm.Usage {
 	return u
 }
 
+// saw takes note of what the request really took.
 func (m *meter) saw(req *llm.Request, u *llm.Usage) {
-	if u == nil {
-		return
+	if u != nil {
+		m.estimate, m.last, m.most = m.size(req), *u, max(m.most, u.Output)
 	}
-	m.estimate, m.last, m.most = llm.Estimate(req), *u, max(m.most, u.Output)
 }

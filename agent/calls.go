@@ -299,16 +299,6 @@ func (r *runner) toolFunc(ctx context.Context, _ *Turn, c *tool.Call) (*tool.Res
 	return tool.Run(ctx, seal.tool, c)
 }
 
-// safely turns a panic in middleware into an error.
-func safely(fn func() (*tool.Result, error)) (res *tool.Result, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("internal error: %v", v)
-		}
-	}()
-	return fn()
-}
-
 // conclude records the results and decides whether the run goes on.
 func (r *runner) conclude(ones []*one, control tool.Control) error {
 	m := session.Message{Message: llm.Message{Role: llm.RoleUser, Parts: make(llm.Parts, len(ones))}, Kind: session.KindResults}

@@ -35,11 +35,15 @@ type (
 		StandIn bool     `json:"stand_in,omitempty"`
 		Dir     string   `json:"dir,omitempty"`
 		Tools   []string `json:"tools"`
+		Left    *Left    `json:"left,omitempty"` // nil: there are no limits
 	}
-	// Repaired says that the view was mended: the journal holds what a crash or
-	// a cancel left.
+	// Repaired says that one thing in the view was mended: the journal keeps
+	// what a crash, a cancel or a model left. Kind is a [session.RepairKind].
 	Repaired struct {
-		Text string `json:"text"`
+		Kind    string `json:"kind"`
+		EntryID string `json:"entry_id,omitempty"` // where it was seen
+		CallID  string `json:"call_id,omitempty"`
+		Text    string `json:"text"`
 	}
 	// Input is a message that went into the session on the user's side: what
 	// the user wrote, a steer or follow-up, or a notice.

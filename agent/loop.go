@@ -42,9 +42,11 @@ type runner struct {
 	pot     *pot
 	meter   meter
 	guard   guard
+	ids     callIDs
 	answer  *answerTool
 	res     *Result
 	synced  bool // the journal since the turn's first changing call
+	warned  bool // the user was asked about the soft limit of turns
 
 	// What decides on going on.
 	noTool    int // answers without the finish that is required
@@ -60,7 +62,8 @@ type runner struct {
 	events   chan Event    // while a phase is on
 	phase    chan struct{} // closed at the phase's end
 	held     []Event
-	over     bool
+	closing  bool // no more children are taken
+	over     bool // no more events are
 	usage    Usage
 	cost     llm.Money
 	unpriced bool
@@ -82,10 +85,7 @@ func run(st *Stream, yield func(Event, error) bool) {
 	}
 	r.alone = sync.NewCond(&r.mu)
 	r.budget = r.opts.Budget.filled(st.parent != nil)
-	r.pot = &pot{limit: amount{max(r.budget.Tokens, 0), max(r.budget.Money, 0)}}
-	if st.parent != nil {
-		r.pot.up = st.parent.r.pot
-	}
+	r.pot = newPot(r.budget, st.parent)
 	release, err := r.s.Use()
 	if err != nil {
 		st.finish(nil)
@@ -209,12 +209,21 @@ func (r *runner) oneTurn() error {
 		r.stop(StopTurns, fmt.Sprintf("the limit of %d turns was reached", b))
 		return nil
 	}
+	if err := r.softTurns(); err != nil || r.res.Stop.set() {
+		return err
+	}
 	if err := r.flushNotices(); err != nil {
+		return err
+	}
+	r.tellRepairs()
+	req := r.request()
+	settle, err := r.reserveFor(req)
+	if err != nil {
 		return err
 	}
 	r.nextTurn()
 	r.emit(TurnStarted{})
-	resp, cost, err := r.ask()
+	resp, cost, err := r.ask(req, settle)
 	if err != nil {
 		return err
 	}
@@ -336,17 +345,18 @@ func (r *runner) takeSteers() error {
 	}
 }
 
+// take records queued input, and in the same write that it waits no more.
 func (r *runner) take(q queued) error {
-	if err := r.input(q.kind, q.parts); err != nil {
-		return err
+	err := r.input(q.Kind, q.Parts, q.done()...)
+	if _, blocked := errors.AsType[*blockError](err); blocked { // for good
+		return errors.Join(err, r.append(r.ctx, q.done()...))
 	}
-	r.st.settled(q)
-	return nil
+	return err
 }
 
 // input passes what the user wrote through the Prompt functions and records
-// it.
-func (r *runner) input(kind session.MessageKind, typed llm.Parts) error {
+// it, and what goes with it.
+func (r *runner) input(kind session.MessageKind, typed llm.Parts, with ...session.Data) error {
 	in := typed
 	for _, m := range r.mws {
 		if m.Prompt == nil {
@@ -359,9 +369,9 @@ func (r *runner) input(kind session.MessageKind, typed llm.Parts) error {
 		in = out
 	}
 	r.emit(Input{Kind: string(kind), Parts: in})
-	return r.append(r.ctx, session.Message{
+	return r.append(r.ctx, append([]session.Data{session.Message{
 		Message: llm.Message{Role: llm.RoleUser, Parts: in}, Kind: kind, Typed: typed,
-	})
+	}}, with...)...)
 }
 
 // say records a message on the user's side that the user did not write.

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/cantle-dev/cantle/llm"
@@ -10,23 +9,16 @@ import (
 )
 
 // ask makes one model call, streams it, and records the response. What came
-// before a failure is recorded too, marked partial.
-func (r *runner) ask() (*llm.Response, *llm.Money, error) {
-	req := r.request()
-	settle := func(amount) {}
-	if r.metered() {
-		var err error
-		if settle, err = r.reserve(r.model, r.meter.forecast(req)); err != nil {
-			return nil, nil, err
-		}
-	}
+// before a failure is recorded too, marked partial. Either way it settles what
+// was reserved.
+func (r *runner) ask(req *llm.Request, settle func(amount)) (*llm.Response, *llm.Money, error) {
 	began := r.opts.Now()
 	resp, shown, err := r.stream(req)
 	if err != nil {
-		settle(amount{})
-		return nil, nil, r.failed(err, shown)
+		return nil, nil, r.failed(err, shown, settle)
 	}
 	info := r.model.Info()
+	resp = r.ids.mend(resp, r.opts.NewID)
 	if resp.Message.Origin == nil {
 		resp.Message.Origin = &llm.Origin{Provider: info.Provider, Model: info.Name, Wire: info.Wire}
 	}
@@ -35,7 +27,7 @@ func (r *runner) ask() (*llm.Response, *llm.Money, error) {
 	if r.metered() {
 		r.meter.saw(req, resp.Usage)
 	}
-	r.charge(resp.Usage, cost)
+	r.charge(served(info, resp), resp.Usage, cost)
 	if err := r.append(r.ctx, session.Message{
 		Message: resp.Message, Usage: resp.Usage, Cost: cost, Model: served(info, resp), Stop: resp.Stop,
 		Duration: r.opts.Now().Sub(began),
@@ -106,16 +98,20 @@ func (r *runner) stream(req *llm.Request) (resp *llm.Response, shown string, err
 }
 
 // failed records the text that came before err, if any did.
-func (r *runner) failed(err error, shown string) error {
-	var e *llm.Error
-	errors.As(err, &e)
+func (r *runner) failed(err error, shown string, settle func(amount)) error {
 	m := session.Message{Message: llm.Message{Role: llm.RoleAssistant}, Partial: true}
-	if e != nil && e.Partial != nil {
-		m.Usage, m.Model = e.Partial.Usage, e.Partial.Model
-		r.charge(e.Partial.Usage, priced(r.model, e.Partial))
+	if part := partialOf(err); part != nil && part.Usage != nil {
+		m.Usage, m.Cost, m.Model = part.Usage, priced(r.model, part), served(r.model.Info(), part)
+		r.charge(m.Model, m.Usage, m.Cost)
+		settle(amountOf(m.Usage, m.Cost))
+	} else {
+		settle(amount{})
 	}
 	if strings.TrimSpace(shown) == "" {
-		return err
+		if m.Usage == nil {
+			return err
+		}
+		return errors.Join(err, r.spent(r.ctx, session.SideSpent{Purpose: "failed request", Model: m.Model, Usage: m.Usage, Cost: m.Cost}))
 	}
 	m.Parts = llm.Texts(shown)
 	r.stitched.WriteString(shown)
@@ -126,46 +122,12 @@ func (r *runner) failed(err error, shown string) error {
 	return err
 }
 
-// reserve takes the price of u on m from the budget.
-func (r *runner) reserve(m llm.Model, u llm.Usage) (func(amount), error) {
-	est := amount{tokens: u.Total()}
-	if r.pot.metersMoney() {
-		p := m.Info().Price
-		if p == nil {
-			return nil, fmt.Errorf("agent: a money budget is set and the price of %s is unknown", m.Info().Ref())
-		}
-		est.money = p.Cost(u)
+// partialOf is the response that err came in the middle of, or nil.
+func partialOf(err error) *llm.Response {
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return e.Partial
 	}
-	return r.pot.reserve(est)
-}
-
-func (r *runner) metered() bool { return r.pot.metersMoney() || r.pot.metersTokens() }
-
-func (p *pot) metersTokens() bool {
-	for q := p; q != nil; q = q.up {
-		if q.limit.tokens > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// charge adds a response to the sums of the run and of all above it.
-func (r *runner) charge(u *llm.Usage, cost *llm.Money) {
-	for q := r; q != nil; {
-		q.mu.Lock()
-		q.usage.add(u)
-		if cost == nil {
-			q.unpriced = true
-		} else {
-			q.cost += *cost
-		}
-		q.mu.Unlock()
-		if q.st.parent == nil {
-			return
-		}
-		q = q.st.parent.r
-	}
+	return nil
 }
 
 // pricer is implemented by wrappers whose models differ in price.
@@ -190,15 +152,4 @@ func priced(m llm.Model, resp *llm.Response) *llm.Money {
 	}
 	c := p.Cost(*resp.Usage)
 	return &c
-}
-
-func amountOf(u *llm.Usage, cost *llm.Money) amount {
-	var a amount
-	if u != nil {
-		a.tokens = u.Total()
-	}
-	if cost != nil {
-		a.money = *cost
-	}
-	return a
 }

@@ -56,12 +56,12 @@ const maxHeld = 4096
 
 // pump hands an event from any goroutine to the loop's. While a phase is on it
 // waits until the loop has taken it, which slows a flood down; between phases
-// the event is held. After the run it is dropped.
-func (r *runner) pump(e Event) {
+// the event is held. After the run it is not taken.
+func (r *runner) pump(e Event) (taken bool) {
 	r.mu.Lock()
 	if r.over {
 		r.mu.Unlock()
-		return
+		return false
 	}
 	ch, phase := r.events, r.phase
 	if ch == nil {
@@ -69,13 +69,14 @@ func (r *runner) pump(e Event) {
 			r.held = append(r.held, e)
 		}
 		r.mu.Unlock()
-		return
+		return true
 	}
 	r.mu.Unlock()
 	select {
 	case ch <- e:
+		return true
 	case <-phase:
-		r.pump(e)
+		return r.pump(e)
 	}
 }
 
@@ -118,47 +119,4 @@ func (r *runner) do(fn func()) {
 	r.mu.Unlock()
 	close(phase)
 	r.drain()
-}
-
-// adopt and release count the children that are alive.
-func (r *runner) adopt(st *Stream) {
-	r.mu.Lock()
-	r.children[st] = true
-	r.mu.Unlock()
-}
-
-func (r *runner) release(st *Stream) {
-	r.mu.Lock()
-	delete(r.children, st)
-	if len(r.children) == 0 {
-		r.alone.Broadcast()
-	}
-	r.mu.Unlock()
-}
-
-// awaitChildren waits for the children that outlived their calls, or hands
-// them to Detach.
-func (r *runner) awaitChildren() {
-	r.mu.Lock()
-	n := len(r.children)
-	var live []*Stream
-	for st := range r.children {
-		live = append(live, st)
-	}
-	r.mu.Unlock()
-	switch {
-	case n == 0:
-	case r.opts.Detach != nil && r.ctx.Err() == nil:
-		for _, st := range live {
-			r.opts.Detach(st)
-		}
-	default:
-		r.do(func() {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			for len(r.children) > 0 {
-				r.alone.Wait()
-			}
-		})
-	}
 }

@@ -76,7 +76,8 @@ const (
 	StopTokens      Stop = "token_budget"
 	StopMoney       Stop = "cost_budget"
 	StopTime        Stop = "time_limit"
-	StopCalls       Stop = "call_budget" // tool calls
+	StopCalls       Stop = "call_budget"  // tool calls
+	StopSpawns      Stop = "spawn_budget" // children, or how deep they nest
 	StopErrors      Stop = "consecutive_errors"
 	StopNoFinish    Stop = "no_finish"     // finish was required and the model would not
 	StopRepeated    Stop = "repeated_call" // the same call again and again
@@ -111,7 +112,7 @@ func (s Stop) Status() Status {
 		return StatusRejected
 	case StopPending:
 		return StatusPending
-	case StopEmpty, StopMaxTokens, StopTurns, StopTokens, StopMoney, StopTime, StopCalls, StopErrors,
+	case StopEmpty, StopMaxTokens, StopTurns, StopTokens, StopMoney, StopTime, StopCalls, StopSpawns, StopErrors,
 		StopNoFinish, StopRepeated, StopSchema, StopNoUsage:
 		return StatusLimited
 	}

@@ -35,10 +35,13 @@ func (r *runner) start() error {
 	}
 	r.emit(RunStarted{
 		Run: r.res.Run, Session: r.s.ID(), Model: info.Ref(), StandIn: info.Traits.StandIn,
-		Dir: r.opts.Dir, Tools: names,
+		Dir: r.opts.Dir, Tools: names, Left: r.pot.left(r.budget.Turns),
 	})
 	if r.pot.metersMoney() && info.Price == nil {
-		return fmt.Errorf("agent: a money budget is set and the price of %s is unknown: set its price, or a token budget instead", info.Ref())
+		if !r.pot.metersTokens() {
+			return unknownPrice(info)
+		}
+		r.emit(Warning{fmt.Sprintf("the price of %s is unknown: the token limit holds, and the money limit does not", info.Ref())})
 	}
 	if err := r.recordSetup(info); err != nil {
 		return err
@@ -46,33 +49,34 @@ func (r *runner) start() error {
 	if err := r.resume(); err != nil {
 		return err
 	}
-	for _, q := range r.s.Queue() { // left by a crash
-		if q.Kind == session.KindSteer || q.Kind == session.KindFollowUp {
-			r.st.mu.Lock()
-			r.st.queue = append(r.st.queue, queued{q.ID, q.Kind, q.Parts})
-			r.st.mu.Unlock()
-		}
-	}
-	for _, rep := range r.s.Repairs() {
-		r.emit(Repaired{rep.Text})
-	}
+	r.st.restore(r.s.Queue())
+	r.tellRepairs()
+	ms := r.s.Messages()
+	r.ids.note(ms)
 	switch {
 	case r.res.Stop.set():
 		return nil
 	case len(r.st.in) > 0:
 		return r.input(session.KindInput, r.st.in)
-	case len(r.st.Queued()) > 0:
-	case len(r.s.Messages()) == 0:
-		return fmt.Errorf("agent: session %s is empty and there is no input: nothing to do", r.s.ID())
-	default:
-		// A model that must go on with its own message is asked to: many
-		// refuse a conversation that ends in it.
-		ms := r.s.Messages()
-		if ms[len(ms)-1].Role == llm.RoleAssistant {
-			return r.say(session.KindNotice, llm.Texts(resumeText))
-		}
+	case len(ms) > 0 && ms[len(ms)-1].Role == llm.RoleUser: // the model is due
+		return nil
 	}
-	return nil
+	if q, ok := r.st.pop(""); ok {
+		return r.take(q)
+	}
+	if len(ms) == 0 {
+		return fmt.Errorf("agent: session %s is empty and there is no input: nothing to do", r.s.ID())
+	}
+	// A model that must go on with its own message is asked to: many refuse a
+	// conversation that ends in it.
+	return r.say(session.KindNotice, llm.Texts(resumeText))
+}
+
+// tellRepairs yields what was mended in the view since.
+func (r *runner) tellRepairs() {
+	for _, rep := range r.s.Repairs() {
+		r.emit(Repaired{Kind: string(rep.Kind), EntryID: rep.Entry, CallID: rep.Call, Text: rep.Text})
+	}
 }
 
 const resumeText = "You were cut off here. Go on."
@@ -191,8 +195,11 @@ func (r *runner) recordLost(calls []llm.ToolCall, pending map[string]session.Pen
 			text = unansweredText
 		}
 		parts[i] = llm.ToolResult{CallID: c.ID, Name: c.Name, Parts: llm.Texts(text), IsError: true}
+		r.emit(Repaired{
+			Kind: string(session.RepairNoResult), CallID: c.ID,
+			Text: fmt.Sprintf("the call %s of %s has no result: it is not run again, and the model is told so", c.ID, c.Name),
+		})
 	}
-	r.emit(Repaired{fmt.Sprintf("%d tool call(s) of the last run have no result: their outcome is unknown, and they are not run again", len(calls))})
 	return r.append(r.ctx, session.Message{
 		Message: llm.Message{Role: llm.RoleUser, Parts: parts}, Kind: session.KindResults,
 	})

@@ -3,8 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path"
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/session"
@@ -87,54 +85,4 @@ func (t *Turn) Ask(ctx context.Context, q *Question) (*Answer, error) {
 	}
 	t.Emit(Answered{ID: q.ID, OK: a.OK, Reason: a.Reason})
 	return a, nil
-}
-
-// Generate is a side call: a summary, a title, a reviewer. It is budgeted and
-// priced with the run, recorded as a note for its cost, and is no part of the
-// conversation. A nil model means the run's own.
-func (t *Turn) Generate(ctx context.Context, purpose string, m llm.Model, req *llm.Request) (*llm.Response, error) {
-	if m == nil {
-		m = t.r.model
-	}
-	est := llm.Usage{Input: int64(llm.Estimate(req)), Output: 1}
-	settle, err := t.r.reserve(m, est)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := llm.Generate(ctx, m, req)
-	if err != nil {
-		settle(amount{})
-		return nil, fmt.Errorf("agent: %s: %w", purpose, err)
-	}
-	cost := priced(m, resp)
-	settle(amountOf(resp.Usage, cost))
-	t.r.charge(resp.Usage, cost)
-	return resp, nil
-}
-
-// Run runs a as a child of this run: its events come out of this run with
-// their Path, its spending is in this budget, and it ends when this run is
-// cancelled. name is made part of the path.
-func (t *Turn) Run(ctx context.Context, name string, a *Agent, s *session.Session, in ...llm.Part) (*Result, error) {
-	depth := 1
-	for p := t; p.r.st.parent != nil; p = p.r.st.parent {
-		depth++
-	}
-	if d := t.r.root().budget.Depth; d > 0 && depth > d {
-		return nil, &overBudget{StopCalls, fmt.Sprintf("children nest %d deep already, the most they may", d)}
-	}
-	if err := t.r.pot.spawn(t.r.budget.Spawns); err != nil {
-		return nil, err
-	}
-	st := a.Stream(ctx, s, in...)
-	st.parent, st.path = t, path.Join(t.Path, name)
-	t.r.adopt(st)
-	defer t.r.release(st)
-	for ev, err := range st.Events() {
-		if err != nil {
-			return st.Result(), err
-		}
-		t.r.pump(ev)
-	}
-	return st.Result(), nil
 }

@@ -6,8 +6,6 @@ import (
 	"iter"
 	"slices"
 	"time"
-
-	"github.com/cantle-dev/cantle/llm"
 )
 
 // Path yields the entries from the first to the leaf; kinds, if given, choose
@@ -120,52 +118,4 @@ func (s *Session) SetTitle(ctx context.Context, entryID string, t time.Time, tit
 		return errors.New("session: a title has 4096 bytes at most")
 	}
 	return s.Append(ctx, Entry{ID: entryID, Time: t, Data: Label{Name: oneLine(title)}})
-}
-
-// Spent adds up what the runs on the path used, those of children included.
-// What a run used that did not come to its end is counted by its messages.
-// The cost is nil if that of any of them is unknown.
-func (s *Session) Spent(ctx context.Context) (llm.Usage, *llm.Money, error) {
-	var sum, open spent
-	for e, err := range s.Path(ctx, "message", "run_started", "run_ended") {
-		if err != nil {
-			return llm.Usage{}, nil, err
-		}
-		switch d := e.Data.(type) {
-		case RunStarted:
-			sum.add(open)
-			open = spent{}
-		case RunEnded:
-			sum.add(spent{d.Usage, deref(d.Cost), d.Cost == nil && d.Usage != (llm.Usage{})})
-			open = spent{}
-		case Message:
-			if d.Usage != nil {
-				open.add(spent{*d.Usage, deref(d.Cost), d.Cost == nil})
-			}
-		}
-	}
-	sum.add(open)
-	if sum.unknown {
-		return sum.usage, nil, nil
-	}
-	return sum.usage, &sum.cost, nil
-}
-
-type spent struct {
-	usage   llm.Usage
-	cost    llm.Money
-	unknown bool
-}
-
-func (s *spent) add(o spent) {
-	s.usage.Add(o.usage)
-	s.cost += o.cost
-	s.unknown = s.unknown || o.unknown
-}
-
-func deref(m *llm.Money) llm.Money {
-	if m == nil {
-		return 0
-	}
-	return *m
 }

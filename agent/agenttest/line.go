@@ -92,7 +92,11 @@ func eventLine(e agent.Event) string {
 	case agent.Warning:
 		return "warning " + strconv.Quote(d.Text)
 	case agent.Repaired:
-		return "repaired " + strconv.Quote(d.Text)
+		line := "repaired " + d.Kind
+		if d.CallID != "" {
+			line += " " + d.CallID
+		}
+		return line + " " + strconv.Quote(d.Text)
 	case agent.RunEnded:
 		r := d.Result
 		line := fmt.Sprintf("run_ended %s turns=%d calls=%d text=%q", r.Stop, r.Turns, r.Calls, r.Text)

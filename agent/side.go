@@ -1,0 +1,85 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/session"
+)
+
+// Generate is a side call: a summary, a title, a reviewer. It is budgeted and
+// priced with the run, what it used is recorded as a [session.SideSpent] with
+// its purpose, and it is no part of the conversation. A nil model means the
+// run's own.
+func (t *Turn) Generate(ctx context.Context, purpose string, m llm.Model, req *llm.Request) (*llm.Response, error) {
+	r := t.r
+	if m == nil {
+		m = r.model
+	}
+	settle := func(amount) {}
+	if r.metered() {
+		est, err := r.price(m, llm.Usage{Input: int64(llm.Estimate(req)), Output: 1})
+		if err != nil {
+			return nil, err
+		}
+		if settle, err = r.pot.reserve(est); err != nil {
+			return nil, err
+		}
+	}
+	resp, failed := llm.Generate(ctx, m, req)
+	if failed != nil {
+		failed = fmt.Errorf("agent: %s: %w", purpose, failed)
+		resp = partialOf(failed)
+		if resp == nil || resp.Usage == nil { // it used nothing that is known
+			settle(amount{})
+			return nil, failed
+		}
+	}
+	cost := priced(m, resp)
+	settle(amountOf(resp.Usage, cost))
+	model := served(m.Info(), resp)
+	r.charge(model, resp.Usage, cost)
+	err := r.spent(ctx, session.SideSpent{Purpose: purpose, Path: t.Path, Model: model, Usage: resp.Usage, Cost: cost})
+	switch {
+	case failed != nil:
+		return nil, failed
+	case err != nil:
+		return nil, err
+	}
+	return resp, nil
+}
+
+// spent records what was used apart from the messages of the conversation.
+func (r *runner) spent(ctx context.Context, s session.SideSpent) error {
+	s.Run = r.res.Run
+	n, err := s.Note()
+	if err != nil {
+		return err
+	}
+	return r.append(ctx, n)
+}
+
+// charge adds a response to the sums of the run and of all above it. Where one
+// of those has ended already, it is recorded in its session.
+func (r *runner) charge(model string, u *llm.Usage, cost *llm.Money) {
+	for q := r; ; q = q.st.parent.r {
+		q.mu.Lock()
+		q.usage.add(u)
+		if cost == nil {
+			q.unpriced = true
+		} else {
+			q.cost += *cost
+		}
+		late := q.over && q != r
+		q.mu.Unlock()
+		if late {
+			// An error is that run's session closed or its disk full: what is
+			// then lost is a sum, and the child's own session has it.
+			_ = q.spent(r.ctx, session.SideSpent{Purpose: "child", Path: r.turn.Path, Model: model, Usage: u, Cost: cost})
+		}
+		if q.st.parent == nil {
+			return
+		}
+	}
+}
