@@ -28,12 +28,12 @@ func (m Message) Estimate() int {
 	if m.memo == nil {
 		return messageTokens + m.Parts.estimate()
 	}
-	m.memo.mu.Lock()
-	defer m.memo.mu.Unlock()
-	if m.memo.tokens == 0 {
-		m.memo.tokens = messageTokens + m.Parts.estimate()
+	n := int(m.memo.tokens.Load())
+	if n == 0 {
+		n = messageTokens + m.Parts.estimate()
+		m.memo.tokens.Store(int64(n))
 	}
-	return m.memo.tokens
+	return n
 }
 
 func (ps Parts) estimate() int {

@@ -1,7 +1,7 @@
 package llm
 
 import (
-	"sync"
+	"sync/atomic"
 )
 
 // Role says who wrote a message.
@@ -42,10 +42,14 @@ func (m Message) Text() string { return m.Parts.Text() }
 // memo keeps what is derived from a message, so that a long conversation is
 // encoded and measured once, not once a request. Copies of a message share it.
 type memo struct {
-	mu     sync.Mutex
-	key    string
-	enc    []byte
-	tokens int
+	form   atomic.Pointer[form]
+	tokens atomic.Int64
+}
+
+// form is a wire form and the key that it was made with.
+type form struct {
+	key   string
+	bytes []byte
 }
 
 // Keep returns m with room to keep its wire form and its size: see
@@ -61,23 +65,19 @@ func (m Message) Keep() Message {
 // [Message.Keep], the bytes are kept and the next call with the same key gets
 // them without calling enc. The caller must not change them. Adapters call it
 // with a key that names their wire and every setting that the form depends on;
-// only the last key is kept. It is safe for concurrent use.
+// only the last key is kept. It is safe for concurrent use; calls that overlap
+// may each call their enc.
 func (m Message) Encoded(key string, enc func() ([]byte, error)) ([]byte, error) {
 	if m.memo == nil {
 		return enc()
 	}
-	m.memo.mu.Lock()
-	defer m.memo.mu.Unlock()
-	if m.memo.enc != nil && m.memo.key == key {
-		return m.memo.enc, nil
+	if f := m.memo.form.Load(); f != nil && f.key == key {
+		return f.bytes, nil
 	}
 	b, err := enc()
 	if err != nil {
 		return nil, err
 	}
-	if b == nil {
-		b = []byte{}
-	}
-	m.memo.key, m.memo.enc = key, b
+	m.memo.form.Store(&form{key, b})
 	return b, nil
 }

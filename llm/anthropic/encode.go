@@ -18,21 +18,21 @@ import (
 
 // encoded is a message in its wire form,
 //
-//	{"role":"user","content":[ results , other blocks ]}
+//	,{"role":"user","content":[ results , other blocks ]}
 //
-// after a mark, of 8 bytes, that says where the results end. It is made once
-// and kept with the message, and sent from where it is.
+// after 8 bytes that say where the results end. It is made once and kept with
+// the message, and sent from where it is.
 type encoded []byte
 
 const (
-	userHead      = `{"role":"user","content":[`
-	assistantHead = `{"role":"assistant","content":[`
+	userHead      = `,{"role":"user","content":[`
+	assistantHead = `,{"role":"assistant","content":[`
 	closing       = "]}"
-	markSize      = 8
+	splitSize     = 8
 )
 
 // encode is the wire form of a message.
-func (m *Model) encode(msg llm.Message) encoded {
+func (m *Model) encode(msg *llm.Message) encoded {
 	native := m.native(msg.Origin)
 	var results, others []byte
 	for _, p := range msg.Parts {
@@ -46,8 +46,8 @@ func (m *Model) encode(msg llm.Message) encoded {
 	if msg.Role == llm.RoleAssistant {
 		head = assistantHead
 	}
-	b := make([]byte, markSize, markSize+len(head)+len(results)+1+len(others)+len(closing))
-	binary.LittleEndian.PutUint64(b, uint64(markSize+len(head)+len(results)))
+	b := make([]byte, splitSize, splitSize+len(head)+len(results)+1+len(others)+len(closing))
+	binary.LittleEndian.PutUint64(b, uint64(splitSize+len(head)+len(results)))
 	b = append(append(b, head...), results...)
 	if len(results) > 0 && len(others) > 0 {
 		b = append(b, ',')
@@ -55,11 +55,14 @@ func (m *Model) encode(msg llm.Message) encoded {
 	return append(append(b, others...), closing...)
 }
 
-func (e encoded) message() []byte { return e[markSize:] }
-func (e encoded) head() []byte    { return e[markSize : markSize+bytes.IndexByte(e.message(), '[')+1] }
-func (e encoded) empty() bool     { return len(e.message()) == len(e.head())+len(closing) }
+func (e encoded) message() []byte { return e[splitSize:] }
+func (e encoded) head() []byte { return e[splitSize : splitSize+bytes.IndexByte(e.message(), '[')+1] }
+
+func (e encoded) empty() bool {
+	return len(e) <= splitSize+len(assistantHead)+len(closing) && bytes.HasSuffix(e, []byte("[]}"))
+}
 func (e encoded) split() int      { return int(binary.LittleEndian.Uint64(e)) }
-func (e encoded) results() []byte { return e[markSize+len(e.head()) : e.split()] }
+func (e encoded) results() []byte { return e[splitSize+len(e.head()) : e.split()] }
 
 func (e encoded) others() []byte {
 	return bytes.TrimPrefix(e[e.split():len(e)-len(closing)], comma)

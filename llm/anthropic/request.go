@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/internal/wire"
@@ -259,9 +260,34 @@ var (
 // next request, the one before to find again what was marked last time, however
 // many blocks have come since.
 func (m *Model) messages(ms []llm.Message) (wire.Pieces, error) {
-	all := make([]encoded, 0, len(ms))
-	roles := make([]llm.Role, 0, len(ms))
-	for i, msg := range ms {
+	out := append(make(wire.Pieces, 0, len(ms)+16), first)
+	var group []encoded // neighbours
+	var role llm.Role
+	var ends [2]int // of the last two user messages, in out
+	flush := func() {
+		if len(group) == 0 {
+			return
+		}
+		if len(out) == 1 && role == llm.RoleAssistant {
+			// What was said before is gone; the wire wants the user first.
+			out = append(out, goesOn)
+		}
+		at := len(out)
+		if len(group) == 1 {
+			out = append(out, group[0].message())
+		} else {
+			out = merge(out, group)
+		}
+		if at == 1 {
+			out[1] = out[1][len(comma):]
+		}
+		if role == llm.RoleUser {
+			ends = [2]int{ends[1], len(out) - 1}
+		}
+		group = group[:0]
+	}
+	for i := range ms {
+		msg := &ms[i]
 		if msg.Role != llm.RoleUser && msg.Role != llm.RoleAssistant {
 			return nil, fmt.Errorf("message %d has the role %q: must be user or assistant", i+1, msg.Role)
 		}
@@ -269,80 +295,55 @@ func (m *Model) messages(ms []llm.Message) (wire.Pieces, error) {
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i+1, err)
 		}
-		if e := encoded(b); !e.empty() {
-			all, roles = append(all, e), append(roles, msg.Role)
+		e := encoded(b)
+		if e.empty() {
+			continue
 		}
+		if msg.Role != role {
+			flush()
+			role = msg.Role
+		}
+		group = append(group, e)
 	}
-	if len(all) == 0 {
+	flush()
+	if len(out) == 1 {
 		return nil, errors.New("no message has any content")
 	}
-	// Where the messages that are marked begin.
-	marks := 2
-	if m.mark() == "" {
-		marks = 0
-	}
-	marked := map[int]bool{}
-	for end := len(all); end > 0 && len(marked) < marks; {
-		start := end - 1
-		for start > 0 && roles[start-1] == roles[start] {
-			start--
+	if mark := m.mark(); mark != "" {
+		for _, at := range [...]int{ends[1], ends[0]} {
+			if at > 0 {
+				// Before the closing brace of the last block.
+				b := out[at]
+				out[at] = b[:len(b)-len("}")-len(closing)]
+				out = slices.Insert(out, at+1, []byte(mark+"}"+closing))
+			}
 		}
-		if roles[start] == llm.RoleUser {
-			marked[start] = true
-		}
-		end = start
-	}
-	out := append(make(wire.Pieces, 0, 2*len(all)+16), first)
-	if roles[0] == llm.RoleAssistant {
-		// What was said before is gone; the wire wants the user first.
-		out = append(out, goesOn, comma)
-	}
-	for start := 0; start < len(all); {
-		end := start + 1
-		for end < len(all) && roles[end] == roles[start] {
-			end++
-		}
-		if start > 0 {
-			out = append(out, comma)
-		}
-		tail := closing
-		if end == start+1 {
-			out = append(out, all[start].message())
-			tail = ""
-		} else {
-			out = merge(out, all[start:end])
-		}
-		if marked[start] { // before the closing brace of the last block
-			b := out[len(out)-1]
-			out[len(out)-1] = b[:len(b)-len(closing)+len(tail)-1]
-			tail = m.mark() + "}" + closing
-		}
-		if tail != "" {
-			out = append(out, []byte(tail))
-		}
-		start = end
 	}
 	return append(out, last), nil
 }
 
-// merge adds neighbours as one message that is not closed yet.
+// merge adds neighbours as one message.
 func merge(out wire.Pieces, es []encoded) wire.Pieces {
 	out = append(out, es[0].head())
 	n := len(out)
-	add := func(b []byte) {
+	var from encoded // what was added last
+	add := func(e encoded, b []byte) {
 		if len(b) == 0 {
 			return
 		}
 		if len(out) > n {
 			out = append(out, comma)
 		}
-		out = append(out, b)
+		out, from = append(out, b), e
 	}
 	for _, e := range es {
-		add(e.results())
+		add(e, e.results())
 	}
 	for _, e := range es {
-		add(e.others())
+		add(e, e.others())
 	}
+	// What was added last is also the end of its message.
+	end := out[len(out)-1]
+	out[len(out)-1] = from[len(from)-len(closing)-len(end):]
 	return out
 }

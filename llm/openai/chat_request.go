@@ -131,7 +131,7 @@ func (m *Chat) tools(ts []llm.ToolSpec) []byte {
 
 // messages are the encoded messages, as pieces that nobody copies.
 func (m *Chat) messages(req *llm.Request) (wire.Pieces, error) {
-	out := append(make(wire.Pieces, 0, 2*len(req.Messages)+4), []byte{'['})
+	out := append(make(wire.Pieces, 0, len(req.Messages)+4), []byte{'['})
 	if req.System != "" {
 		role := "system"
 		if m.profile.Developer {
@@ -139,8 +139,8 @@ func (m *Chat) messages(req *llm.Request) (wire.Pieces, error) {
 		}
 		out = append(out, append(wire.AppendString([]byte(`{"role":"`+role+`","content":`), req.System), '}'))
 	}
-	comma := []byte{','}
-	for i, msg := range req.Messages {
+	for i := range req.Messages {
+		msg := &req.Messages[i]
 		enc, err := msg.Encoded(m.key, func() ([]byte, error) { return m.encode(msg), nil })
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i+1, err)
@@ -148,25 +148,23 @@ func (m *Chat) messages(req *llm.Request) (wire.Pieces, error) {
 		if len(enc) == 0 {
 			continue
 		}
-		if len(out) > 1 {
-			out = append(out, comma)
+		if len(out) == 1 {
+			enc = enc[1:] // without its comma
 		}
 		out = append(out, enc)
 	}
 	return append(out, []byte{']'}), nil
 }
 
-// encode is the chat messages of msg, joined by commas.
-func (m *Chat) encode(msg llm.Message) []byte {
+// encode is the chat messages of msg, each after a comma.
+func (m *Chat) encode(msg *llm.Message) []byte {
 	if msg.Role == llm.RoleAssistant {
-		return m.assistant(msg)
+		if b := m.assistant(msg); b != nil {
+			return append([]byte{','}, b...)
+		}
+		return nil
 	}
 	var b []byte
-	sep := func() {
-		if len(b) > 0 {
-			b = append(b, ',')
-		}
-	}
 	var extra, rest llm.Parts // blobs of results, and what is no result
 	for _, p := range msg.Parts {
 		r, ok := p.(llm.ToolResult)
@@ -176,16 +174,14 @@ func (m *Chat) encode(msg llm.Message) []byte {
 		}
 		text, blobs := resultText(r)
 		extra = append(extra, blobs...)
-		sep()
-		b = wire.AppendString(append(b, `{"role":"tool","tool_call_id":`...), m.id(r.CallID))
+		b = wire.AppendString(append(b, `,{"role":"tool","tool_call_id":`...), m.id(r.CallID))
 		b = append(wire.AppendString(append(b, `,"content":`...), text), '}')
 	}
 	if len(extra) > 0 {
 		rest = append(append(llm.Parts{llm.Text{Text: "The files that the tool returned:"}}, extra...), rest...)
 	}
 	if content := m.content(rest); content != nil {
-		sep()
-		b = append(append(append(b, `{"role":"user","content":`...), content...), '}')
+		b = append(append(append(b, `,{"role":"user","content":`...), content...), '}')
 	}
 	return b
 }
@@ -268,7 +264,7 @@ func (m *Chat) blob(p llm.Blob) []byte {
 	return append(wire.AppendString([]byte(`{"type":"text","text":`), "["+name+" was left out: this model takes no files of this type]"), '}')
 }
 
-func (m *Chat) assistant(msg llm.Message) []byte {
+func (m *Chat) assistant(msg *llm.Message) []byte {
 	o := msg.Origin
 	native := o != nil && o.Wire == WireChat && (o.Provider == "" || o.Provider == m.info.Provider) && (o.Model == "" || o.Model == m.info.Name)
 	var text, thinking strings.Builder
