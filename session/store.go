@@ -101,6 +101,7 @@ type RepairKind string
 // The kinds of repairs.
 const (
 	RepairTorn     RepairKind = "torn"      // the end of the journal was half written
+	RepairLock     RepairKind = "lock"      // there are no locks: see the store
 	RepairTree     RepairKind = "tree"      // an entry's parent or id
 	RepairNoResult RepairKind = "no_result" // a call without a result
 	RepairNoCall   RepairKind = "no_call"   // a result without a call, or a second one

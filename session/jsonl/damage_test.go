@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -303,21 +304,28 @@ func TestLockIsExclusive(t *testing.T) {
 	}
 }
 
-// TestKilled kills a process that appends: what it was told is recorded is
-// there, and its lock is free.
+// TestKilled kills a process that appends, at random places: what it was told
+// is recorded is there, what is there besides is what came next, and its lock
+// is free.
 func TestKilled(t *testing.T) {
 	if dir := os.Getenv("JSONL_TEST_KILLED"); dir != "" {
 		s := begin(t, open(t, dir))
 		for i := 0; ; i++ {
-			e := input(fmt.Sprint("e", i), strings.Repeat("x", i%5000))
+			e := input(fmt.Sprint("e", i), strings.Repeat("x", i*i%50_000))
 			if err := s.Append(t.Context(), e); err != nil {
 				t.Fatal(err)
 			}
 			fmt.Println("recorded", e.ID)
 		}
 	}
-	for round := range 3 {
+	rounds := 20
+	if os.Getenv("CANTLE_SOAK") != "" {
+		rounds = 200
+	}
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for range rounds {
 		dir := t.TempDir()
+		most, pause := 1+rnd.IntN(150), rnd.IntN(20_000)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestKilled$")
 		cmd.Env = append(os.Environ(), "JSONL_TEST_KILLED="+dir)
@@ -341,7 +349,10 @@ func TestKilled(t *testing.T) {
 					t.Errorf("while it runs: %v", err)
 				}
 			}
-			if len(told) == 100+50*round {
+			if len(told) == most {
+				for range pause { // it goes on meanwhile
+					runtime.Gosched()
+				}
 				if err := cmd.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}
@@ -360,8 +371,13 @@ func TestKilled(t *testing.T) {
 			}
 			there = append(there, e.ID)
 		}
-		if len(told) < 100 || len(there) < len(told) || !slices.Equal(there[:len(told)], told) {
+		if len(told) < most || len(there) < len(told) || !slices.Equal(there[:len(told)], told) {
 			t.Errorf("%d entries are there, and %d were told to be", len(there), len(told))
+		}
+		for i, id := range there {
+			if id != fmt.Sprint("e", i) {
+				t.Fatalf("entry %d is %s", i, id)
+			}
 		}
 		closed(t, s)
 	}

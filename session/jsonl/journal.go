@@ -134,6 +134,9 @@ func (j *journal) refresh() error {
 	if err != nil {
 		return j.errorf("%w", err)
 	}
+	if j.locked && nameless(info) { // what is written to it is lost
+		return j.errorf("%s was deleted or replaced while it was open: open the session again", j.path)
+	}
 	switch {
 	case info.Size() == j.end && info.ModTime().Equal(j.mtime):
 		return nil

@@ -15,19 +15,23 @@ type heldError struct{ holder string }
 func (e *heldError) Error() string { return "held by " + e.holder }
 
 type fileLock struct {
-	f    *os.File
-	path string
+	f       *os.File
+	path    string
+	without error // why there is no lock after all
 }
 
 // lock takes the lock file at path and writes into it who has it. The file is
 // there only while somebody has it.
-func lock(path string) (*fileLock, error) {
+func lock(path string, flock func(*os.File) (bool, error)) (*fileLock, error) {
 	for range 100 {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 		if err != nil {
 			return nil, err
 		}
 		held, err := flock(f)
+		if err != nil && noLocks(err) {
+			return &fileLock{f, path, err}, nil
+		}
 		if err != nil || held {
 			who, _ := io.ReadAll(io.LimitReader(f, 256)) // a name for the message, at best
 			_ = f.Close()                                // nothing was written
@@ -48,7 +52,7 @@ func lock(path string) (*fileLock, error) {
 			continue
 		}
 		_ = sign(f) // a full disk must not keep anyone out
-		return &fileLock{f, path}, nil
+		return &fileLock{f, path, nil}, nil
 	}
 	return nil, fmt.Errorf("%s is made and deleted all the time: try again", path)
 }

@@ -4,6 +4,7 @@ package jsonl
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -21,6 +22,18 @@ func flock(f *os.File) (held bool, err error) {
 		return true, nil
 	}
 	return false, err
+}
+
+// noLocks reports whether err means that the file system has no locks, as
+// some that are on a network have not.
+func noLocks(err error) bool {
+	return errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS)
+}
+
+// nameless reports whether an open file has no name left in any directory.
+func nameless(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink == 0
 }
 
 const (

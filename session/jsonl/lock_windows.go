@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"syscall"
 	"unsafe"
@@ -25,6 +26,15 @@ func flock(f *os.File) (held bool, err error) {
 	}
 	return false, e
 }
+
+// noLocks reports whether err means that the file system has no locks.
+func noLocks(err error) bool {
+	const invalid, unsupported = syscall.Errno(1), syscall.Errno(50) // ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED
+	return errors.Is(err, invalid) || errors.Is(err, unsupported)
+}
+
+// nameless reports whether an open file has no name left: here it keeps it.
+func nameless(fs.FileInfo) bool { return false }
 
 const (
 	noFollow         = 0 // links are looked for before

@@ -43,8 +43,10 @@ type Options struct{}
 // other processes, and other stores of the same directory, each session is
 // locked.
 type Store struct {
-	dir   string
-	write func(*os.File, []byte) (int, error) // a seam: disks get full
+	dir string
+	// Seams: disks get full, and some file systems have no locks.
+	write func(*os.File, []byte) (int, error)
+	flock func(*os.File) (held bool, err error)
 
 	mu     sync.Mutex
 	locked map[string]*journal
@@ -65,7 +67,7 @@ func Open(dir string, _ Options) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("session: %w", err)
 	}
-	return &Store{dir: dir, write: (*os.File).Write, locked: map[string]*journal{}}, nil
+	return &Store{dir: dir, write: (*os.File).Write, flock: flock, locked: map[string]*journal{}}, nil
 }
 
 var (
@@ -234,12 +236,14 @@ func (st *Store) Repairs(id string) []session.Repair {
 	return r
 }
 
-// Lock is [session.Locker].Lock. A torn last line is repaired under it.
+// Lock is [session.Locker].Lock. A torn last line is repaired under it. On
+// a file system that has no locks the session is opened without one, which is
+// told as a [session.Repair]; a second writer is then noticed when it writes.
 func (st *Store) Lock(_ context.Context, id string) (func() error, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
 	}
-	l, err := lock(st.path(id, ".lock"))
+	l, err := lock(st.path(id, ".lock"), st.flock)
 	if err != nil {
 		var held *heldError
 		if errors.As(err, &held) {
@@ -248,6 +252,10 @@ func (st *Store) Lock(_ context.Context, id string) (func() error, error) {
 		return nil, fmt.Errorf("session %s: lock: %w", id, err)
 	}
 	j := newJournal(st, id, true)
+	if l.without != nil {
+		j.repairs = append(j.repairs, session.Repair{Kind: session.RepairLock, Text: fmt.Sprintf(
+			"the file system of %s has no locks (%v): see to it that no other process writes to this session", st.dir, l.without)})
+	}
 	st.mu.Lock()
 	st.locked[id] = j
 	// What was read without the lock is read anew: it may have a torn end.
@@ -289,59 +297,6 @@ func (st *Store) Delete(ctx context.Context, id string) error {
 		return fmt.Errorf("session %s: delete: %w", id, err)
 	}
 	return nil
-}
-
-// Salvage copies what can be read of a corrupt session into the new session
-// to, and returns how many lines could not be. The corrupt one stays as it is.
-func (st *Store) Salvage(ctx context.Context, id, to string) (lost int, err error) {
-	if err := errors.Join(checkID(id), checkID(to)); err != nil {
-		return 0, err
-	}
-	if _, err := os.Lstat(st.path(to, ".jsonl")); err == nil {
-		return 0, fmt.Errorf("%w: %s", session.ErrExists, to)
-	}
-	f, size, err := openFile(st.path(id, ".jsonl"), os.O_RDONLY)
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, fmt.Errorf("%w: %s", session.ErrNotFound, id)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("session %s: %w", id, err)
-	}
-	defer f.Close()
-	unlock, err := st.Lock(ctx, to)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, unlock()) }()
-	after := ""
-	seen := map[string]bool{}
-	err = scanLines(f, 0, size, func(l line) error {
-		if l.n == 0 {
-			return nil
-		}
-		b := make([]byte, l.n)
-		if _, err := f.ReadAt(b, l.at); err != nil {
-			return err
-		}
-		e, err := session.Decode(b)
-		if err != nil || seen[e.ID] {
-			lost++
-			return nil
-		}
-		seen[e.ID] = true
-		if err := st.Append(ctx, to, after, e); err != nil {
-			return err
-		}
-		after = e.ID
-		return nil
-	})
-	if err == nil && after == "" {
-		err = errors.New("nothing in it can be read")
-	}
-	if err != nil {
-		return lost, fmt.Errorf("session %s: salvage: %w", id, err)
-	}
-	return lost, st.Sync(ctx, to)
 }
 
 // isSession returns the id of the session whose journal has that name.
