@@ -56,7 +56,7 @@ func (m *Model) encode(msg *llm.Message) encoded {
 }
 
 func (e encoded) message() []byte { return e[splitSize:] }
-func (e encoded) head() []byte { return e[splitSize : splitSize+bytes.IndexByte(e.message(), '[')+1] }
+func (e encoded) head() []byte    { return e[splitSize : splitSize+bytes.IndexByte(e.message(), '[')+1] }
 
 func (e encoded) empty() bool {
 	return len(e) <= splitSize+len(assistantHead)+len(closing) && bytes.HasSuffix(e, []byte("[]}"))
