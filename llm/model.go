@@ -50,11 +50,27 @@ type Traits struct {
 	Schema   bool `json:"schema,omitempty"`   // takes Request.Schema natively
 	NoTools  bool `json:"noTools,omitempty"`  // refuses a request that has tools
 
+	// ThinkingStyle is how the model is told to think where its wire has
+	// several ways; "" is the adapter's default. Each adapter's Options say
+	// which it knows: "budget" of tokens, "adaptive" effort in words, …
+	ThinkingStyle string `json:"thinkingStyle,omitempty"`
+	// Efforts are the model's own words for efforts, where they are not those
+	// that its adapter sends by itself. An effort whose word is "" is not sent.
+	Efforts map[Effort]string `json:"efforts,omitempty"`
+
 	// NoTemperature is set for models that refuse sampling parameters: they
 	// are left out of the request.
 	NoTemperature bool `json:"noTemperature,omitempty"`
 	// StandIn is set for models that only play a model. Surfaces say so.
 	StandIn bool `json:"standIn,omitempty"`
+}
+
+// EffortWord is the word for e: the model's own or, where it has none, word.
+func (t Traits) EffortWord(e Effort, word string) string {
+	if own, ok := t.Efforts[e]; ok {
+		return own
+	}
+	return word
 }
 
 // Generate sends req and returns the whole response.

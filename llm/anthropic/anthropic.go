@@ -38,8 +38,11 @@ type Options struct {
 	// APIKey goes in the x-api-key header; with none, and no Sign, requests
 	// are sent without a key, as servers at home want them.
 	APIKey  string
-	BaseURL string   // default https://api.anthropic.com; with or without /v1
-	Info    llm.Info // Provider defaults to "anthropic"; Name and Wire are set by New
+	BaseURL string // default https://api.anthropic.com; with or without /v1
+	// Info is what is assumed of the model. Provider defaults to "anthropic";
+	// Name and Wire are set by New. The thinking styles are "budget", a number
+	// of tokens, which is the default, and "adaptive", an effort in words.
+	Info    llm.Info
 	Version string   // the anthropic-version header; default 2023-06-01
 	Beta    []string // of the anthropic-beta header
 	Header  http.Header
@@ -49,10 +52,6 @@ type Options struct {
 	// cache. CacheTTL is how long it keeps them: "" is 5 minutes, "1h" an hour.
 	NoCache  bool
 	CacheTTL string
-
-	// Adaptive says that the model takes an effort in words and decides by
-	// itself how long to think, where others take a budget of tokens.
-	Adaptive bool
 
 	// Path replaces /v1/messages. BodyVersion, if set, is sent in the body as
 	// anthropic_version, and the model, which is then in the path, and the

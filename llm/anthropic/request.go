@@ -100,15 +100,15 @@ func (m *Model) thinking(req *llm.Request) thought {
 	}
 	effort, known := budgets[req.Effort]
 	switch {
-	case !m.info.Traits.Thinking && !m.opts.Adaptive:
+	case !m.info.Traits.Thinking:
 		return t
 	case req.Effort == llm.EffortOff:
 		t.raw = []byte(`{"type":"disabled"}`)
 		return t
 	case !known:
 		return t
-	case m.opts.Adaptive:
-		t.effort = adaptive[req.Effort]
+	case m.info.Traits.ThinkingStyle == "adaptive":
+		t.effort = m.info.Traits.EffortWord(req.Effort, adaptive[req.Effort])
 		if forced(req) {
 			return t
 		}

@@ -95,9 +95,15 @@ func TestBody(t *testing.T) {
 		}), `{"model":"claude-x","stream":true,"max_tokens":8192,"tool_choice":{"type":"any"},"tools":[{"name":"Ls","input_schema":{"type":"object"}}],` + hi + `}`},
 		{
 			"adaptive",
-			anthropic.Options{NoCache: true, Adaptive: true, Info: llm.Info{Traits: llm.Traits{Schema: true}}},
+			anthropic.Options{NoCache: true, Info: llm.Info{Traits: llm.Traits{Schema: true, Thinking: true, ThinkingStyle: "adaptive"}}},
 			ask(func(r *llm.Request) { r.Effort, r.Schema = llm.EffortXHigh, schema }),
 			`{"model":"claude-x","stream":true,"max_tokens":8192,"thinking":{"type":"adaptive"},"output_config":{"effort":"max","format":{"type":"json_schema","schema":{"type": "object"}}},` + hi + `}`,
+		},
+		{
+			"adaptive in the model's own words",
+			anthropic.Options{NoCache: true, Info: llm.Info{Traits: llm.Traits{Thinking: true, ThinkingStyle: "adaptive", Efforts: map[llm.Effort]string{llm.EffortXHigh: "xhigh"}}}},
+			ask(func(r *llm.Request) { r.Effort = llm.EffortXHigh }),
+			`{"model":"claude-x","stream":true,"max_tokens":8192,"thinking":{"type":"adaptive"},"output_config":{"effort":"xhigh"},` + hi + `}`,
 		},
 		{"a schema that is not enforced", plain, ask(func(r *llm.Request) { r.Schema = schema }), `{"model":"claude-x","stream":true,"max_tokens":8192,` + hi + `}`},
 		{"choice without tools", plain, ask(func(r *llm.Request) { r.ToolChoice.Mode = llm.ChoiceAny }), `{"model":"claude-x","stream":true,"max_tokens":8192,` + hi + `}`},

@@ -1,19 +1,22 @@
 package anthropic
 
-import "github.com/cantle-dev/cantle/llm"
+import (
+	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/internal/wire"
+)
 
 // counters are the usage fields that were sent; nil was not.
 type counters struct {
-	Input         *int64 `json:"input_tokens"`
-	Output        *int64 `json:"output_tokens"`
-	CacheRead     *int64 `json:"cache_read_input_tokens"`
-	CacheWrite    *int64 `json:"cache_creation_input_tokens"`
+	Input         *wire.Count `json:"input_tokens"`
+	Output        *wire.Count `json:"output_tokens"`
+	CacheRead     *wire.Count `json:"cache_read_input_tokens"`
+	CacheWrite    *wire.Count `json:"cache_creation_input_tokens"`
 	CacheCreation *struct {
-		FiveMinutes int64 `json:"ephemeral_5m_input_tokens"`
-		OneHour     int64 `json:"ephemeral_1h_input_tokens"`
+		FiveMinutes wire.Count `json:"ephemeral_5m_input_tokens"`
+		OneHour     wire.Count `json:"ephemeral_1h_input_tokens"`
 	} `json:"cache_creation"`
 	OutputDetails *struct {
-		Thinking int64 `json:"thinking_tokens"`
+		Thinking wire.Count `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
 }
 
@@ -24,8 +27,8 @@ func (c *counters) merge(o *counters) {
 		return
 	}
 	for _, f := range []struct {
-		to   **int64
-		from *int64
+		to   **wire.Count
+		from *wire.Count
 	}{{&c.Input, o.Input}, {&c.Output, o.Output}, {&c.CacheRead, o.CacheRead}, {&c.CacheWrite, o.CacheWrite}} {
 		if f.from != nil {
 			*f.to = f.from
@@ -46,15 +49,15 @@ func (c *counters) both() (usage, reported *llm.Usage) {
 	if c.Input == nil && c.Output == nil && c.CacheRead == nil && c.CacheWrite == nil {
 		return nil, nil
 	}
-	v := func(p *int64) int64 {
+	v := func(p *wire.Count) int64 {
 		if p == nil {
 			return 0
 		}
-		return max(*p, 0)
+		return int64(*p)
 	}
 	u := llm.Usage{Input: v(c.Input), Output: v(c.Output), CacheRead: v(c.CacheRead), CacheWrite: v(c.CacheWrite)}
 	if cc := c.CacheCreation; cc != nil {
-		five, hour := max(cc.FiveMinutes, 0), max(cc.OneHour, 0)
+		five, hour := int64(cc.FiveMinutes), int64(cc.OneHour)
 		if c.CacheWrite == nil {
 			u.CacheWrite = five + hour
 		}
@@ -62,7 +65,7 @@ func (c *counters) both() (usage, reported *llm.Usage) {
 	}
 	r := u
 	if c.OutputDetails != nil {
-		u.Reasoning = min(max(c.OutputDetails.Thinking, 0), u.Output)
+		u.Reasoning = min(int64(c.OutputDetails.Thinking), u.Output)
 	}
 	return &u, &r
 }

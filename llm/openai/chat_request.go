@@ -54,7 +54,11 @@ func (m *Chat) body(req *llm.Request) (*wire.Body, error) {
 }
 
 func (m *Chat) effort(o *wire.Body, e llm.Effort) {
-	if e == "" || m.profile.Effort == "" || !m.info.Traits.Thinking || m.refused("reasoning_effort") {
+	style := m.profile.Effort
+	if s := m.info.Traits.ThinkingStyle; s != "" {
+		style = s
+	}
+	if e == "" || !m.info.Traits.Thinking || m.refused("reasoning_effort") {
 		return
 	}
 	on := e != llm.EffortOff
@@ -68,7 +72,10 @@ func (m *Chat) effort(o *wire.Body, e llm.Effort) {
 	case e == llm.EffortXHigh:
 		word = "high"
 	}
-	switch m.profile.Effort {
+	if word = m.info.Traits.EffortWord(e, word); word == "" {
+		return
+	}
+	switch style {
 	case "flat":
 		o.Value("reasoning_effort", word)
 	case "nested":

@@ -39,7 +39,10 @@ type Options struct {
 	BaseURL string // default https://api.openai.com/v1; with or without /chat/completions
 	// Query is added to the address, as Azure's api-version.
 	Query url.Values
-	Info  llm.Info // Provider defaults to [ProviderOf] the base URL; Name and Wire are set by NewChat
+	// Info is what is assumed of the model. Provider defaults to [ProviderOf]
+	// the base URL; Name and Wire are set by NewChat. A thinking style, of those
+	// of [Profile].Effort, counts before the server's.
+	Info llm.Info
 	// Profile says how the server differs; nil is [ProfileOf] the provider.
 	Profile *Profile
 	Header  http.Header

@@ -1,42 +1,26 @@
 package openai
 
 import (
-	"math"
-	"strconv"
-
 	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/internal/wire"
 )
 
 // usage is what servers report of tokens, under one name or another.
 type usage struct {
-	Prompt     *count `json:"prompt_tokens"`
-	Completion *count `json:"completion_tokens"`
-	Total      count  `json:"total_tokens"`
-	Hit        count  `json:"prompt_cache_hit_tokens"`
-	Cached     count  `json:"cached_tokens"`
-	NumCached  count  `json:"num_cached_tokens"`
-	Reasoning  count  `json:"reasoning_tokens"`
+	Prompt     *wire.Count `json:"prompt_tokens"`
+	Completion *wire.Count `json:"completion_tokens"`
+	Total      wire.Count  `json:"total_tokens"`
+	Hit        wire.Count  `json:"prompt_cache_hit_tokens"`
+	Cached     wire.Count  `json:"cached_tokens"`
+	NumCached  wire.Count  `json:"num_cached_tokens"`
+	Reasoning  wire.Count  `json:"reasoning_tokens"`
 	In         struct {
-		Cached     count `json:"cached_tokens"`
-		CacheWrite count `json:"cache_write_tokens"`
+		Cached     wire.Count `json:"cached_tokens"`
+		CacheWrite wire.Count `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
 	Out struct {
-		Reasoning count `json:"reasoning_tokens"`
+		Reasoning wire.Count `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
-}
-
-// count is a number of tokens. Some servers write 12.0; what is no number, or
-// a negative one, is 0.
-type count int64
-
-// UnmarshalJSON never fails: a counter that cannot be read costs no answer.
-func (c *count) UnmarshalJSON(b []byte) error {
-	f, err := strconv.ParseFloat(string(b), 64)
-	if err != nil || !(f > 0) || f >= math.MaxInt32*1024 {
-		f = 0
-	}
-	*c = count(f)
-	return nil
 }
 
 // both returns the usage with the cached tokens netted out, and as reported;

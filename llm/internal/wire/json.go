@@ -3,6 +3,9 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -61,4 +64,18 @@ func Input(sent string) (input json.RawMessage, malformed string) {
 		return b, ""
 	}
 	return json.RawMessage("{}"), sent
+}
+
+// Count is a number of tokens. Some servers write 12.0, and some a string; what
+// is no number, or a negative one, is 0.
+type Count int64
+
+// UnmarshalJSON never fails: a counter that cannot be read costs no answer.
+func (c *Count) UnmarshalJSON(b []byte) error {
+	f, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
+	if err != nil || !(f > 0) || f >= math.MaxInt32*1024 {
+		f = 0
+	}
+	*c = Count(f)
+	return nil
 }
