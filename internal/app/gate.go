@@ -8,19 +8,27 @@ import (
 
 // gate makes the permission gate, and returns the further roots.
 func (o Options) gate() (*permission.Gate, []string, error) {
-	p := o.Config.Permissions
+	c, p := o.Config, o.Config.Permissions
 	mode, err := permission.ParseMode(p.DefaultMode)
 	if err != nil {
-		return nil, nil, Usage("%w", err)
+		return nil, nil, c.Wrong("permissions.defaultMode", "", err.Error())
+	}
+	for key, rules := range map[string][]string{"allow": p.Allow, "deny": p.Deny, "ask": p.Ask} {
+		for _, r := range rules {
+			if err := permission.CheckRule(r); err != nil {
+				return nil, nil, c.Wrong("permissions."+key, r, err.Error())
+			}
+		}
 	}
 	var add []string
 	for _, d := range p.AdditionalDirectories {
-		if !filepath.IsAbs(d) {
-			d = filepath.Join(o.Dir, d)
+		full := d
+		if !filepath.IsAbs(full) {
+			full = filepath.Join(o.Dir, full)
 		}
-		real, err := filepath.EvalSymlinks(d)
+		real, err := filepath.EvalSymlinks(full)
 		if err != nil {
-			return nil, nil, Usage("the additional directory: %w", err)
+			return nil, nil, c.Wrong("permissions.additionalDirectories", d, "the additional directory: "+err.Error())
 		}
 		add = append(add, real)
 	}

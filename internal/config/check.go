@@ -17,13 +17,28 @@ type fault struct {
 	text string
 }
 
-// check holds a value against the type of the setting at, and against its rule.
-// What passes can be decoded.
-func check(t reflect.Type, raw json.RawMessage, at []string) *fault {
+// A checker holds values against the types and the rules of settings.
+type checker struct {
+	fields map[reflect.Type]map[string]reflect.Type // seen so far
+}
+
+func (c *checker) fieldsOf(t reflect.Type) map[string]reflect.Type {
+	f, ok := c.fields[t]
+	if !ok {
+		f = fieldsByName(t)
+		c.fields[t] = f
+	}
+	return f
+}
+
+// check holds a value against the type of the setting at, and against its rule,
+// that of pattern, in which a star stands for a name. What passes can be
+// decoded.
+func (c *checker) check(t reflect.Type, raw json.RawMessage, at []string, pattern string) *fault {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	r := rules[pattern(at)]
+	r := rules[pattern]
 	if r.want == "" {
 		r = rule{typeName(t), func(string) error { return nil }}
 	}
@@ -40,7 +55,7 @@ func check(t reflect.Type, raw json.RawMessage, at []string) *fault {
 		if came != "an object" {
 			return wrong
 		}
-		return checkObject(t, raw, at)
+		return c.object(t, raw, at, pattern)
 	case reflect.Slice:
 		var list []json.RawMessage
 		if json.Unmarshal(raw, &list) != nil {
@@ -72,15 +87,15 @@ func check(t reflect.Type, raw json.RawMessage, at []string) *fault {
 		}
 	}
 	if r.ok(text) != nil {
-		return &fault{at, shown(raw, at) + " is not " + r.want}
+		return &fault{at, shown(raw, pattern) + " is not " + r.want}
 	}
 	return nil
 }
 
 // shown is a value as an error names it. What stands where the name of a key's
 // variable belongs is often the key: it must not be printed.
-func shown(raw json.RawMessage, at []string) string {
-	if pattern(at) == "providers.*.apiKeyEnv" {
+func shown(raw json.RawMessage, pattern string) string {
+	if pattern == "providers.*.apiKeyEnv" {
 		return "what is there"
 	}
 	const most = 80
@@ -96,65 +111,38 @@ func checkItem(r rule, raw json.RawMessage, at []string) *fault {
 		return &fault{at, "a list of texts is wanted, " + kindOf(raw) + " is in it"}
 	}
 	if err := r.ok(s); err != nil {
-		text := string(raw) + " is not " + r.want
-		if err != errEmpty && err != errForm {
-			text = err.Error()
-		}
-		return &fault{at, text}
+		return &fault{at, string(raw) + " is not " + r.want}
 	}
 	return nil
 }
 
-func checkObject(t reflect.Type, raw json.RawMessage, at []string) *fault {
+func (c *checker) object(t reflect.Type, raw json.RawMessage, at []string, pattern string) *fault {
 	var obj map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &obj); err != nil {
 		return &fault{at, err.Error()}
 	}
 	var fields map[string]reflect.Type
 	if t.Kind() == reflect.Struct {
-		fields = fieldsByName(t)
+		fields = c.fieldsOf(t)
 	}
 	for _, k := range slices.Sorted(maps.Keys(obj)) {
 		here := append(slices.Clone(at), k)
 		next, ok := fields[k]
+		below := strings.TrimPrefix(pattern+"."+k, ".")
 		if t.Kind() == reflect.Map {
-			next, ok = t.Elem(), true
-			if r, has := names[pattern(at)]; has && r.ok(k) != nil {
+			next, ok, below = t.Elem(), true, pattern+".*"
+			if r, has := names[pattern]; has && r.ok(k) != nil {
 				return &fault{here, quoted(k) + " is not " + r.want}
 			}
 		}
 		if !ok {
 			return &fault{here, unknown(t, k)}
 		}
-		if f := check(next, obj[k], here); f != nil {
+		if f := c.check(next, obj[k], here, below); f != nil {
 			return f
 		}
 	}
 	return nil
-}
-
-// pattern is a key with a star for each name that the user gives.
-func pattern(at []string) string {
-	t := reflect.TypeFor[Config]()
-	out := make([]string, len(at))
-	for i, k := range at {
-		for t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-		switch t.Kind() {
-		case reflect.Map:
-			out[i], t = "*", t.Elem()
-		case reflect.Struct:
-			f, ok := fieldsByName(t)[k]
-			if !ok {
-				return ""
-			}
-			out[i], t = k, f
-		default:
-			return ""
-		}
-	}
-	return strings.Join(out, ".")
 }
 
 func quoted(s string) string { return strconv.Quote(s) }

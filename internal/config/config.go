@@ -46,7 +46,8 @@ type Config struct {
 	// Files are the settings files that were read.
 	Files []string `json:"-"`
 
-	tree json.RawMessage // all layers so far
+	tree   json.RawMessage // all layers so far
+	places map[string]place
 }
 
 // Permissions are the rules and the mode.

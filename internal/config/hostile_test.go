@@ -4,8 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cantle-dev/cantle/internal/config"
 )
@@ -109,5 +111,34 @@ func TestOwnFolderIsNoProject(t *testing.T) {
 	c, err := config.Load(config.Sources{Home: home, Dir: dir, Getenv: func(string) string { return "" }})
 	if err != nil || len(c.Warnings) != 0 || c.Env["A"] != "1" || len(c.Files) != 1 {
 		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// A file as large as may be is read in no time, whatever it is full of.
+func TestLargeFilesAreQuick(t *testing.T) {
+	list, keys := strings.Builder{}, strings.Builder{}
+	for i := 0; i < 120_000; i++ {
+		list.WriteString("\"T" + strconv.Itoa(i) + "\",\n")
+	}
+	for i := 0; i < 50_000; i++ {
+		keys.WriteString("\"a:" + strconv.Itoa(i) + "\": {\"context\": 1},\n")
+	}
+	cut := func(s string) string { // at the end of a line
+		return s[:strings.LastIndexByte(s[:1<<20-100], '\n')]
+	}
+	for name, text := range map[string]string{
+		"rules":  "{\"permissions\": {\"deny\": [" + cut(list.String()) + "]}}",
+		"models": "{\"models\": {" + cut(keys.String()) + "}}",
+	} {
+		began := time.Now()
+		c, err := load(t, map[string]string{"p/.cantle/settings.json": text}, nil)
+		if err != nil || len(c.Permissions.Deny)+len(c.Models) < 30_000 {
+			t.Fatalf("%s: %.200v", name, err)
+		}
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("%s took %v", name, took)
+		} else {
+			t.Logf("%s took %v", name, took)
+		}
 	}
 }

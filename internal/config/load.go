@@ -52,7 +52,7 @@ func (e *Error) Error() string {
 
 // Load reads all layers.
 func Load(src Sources) (*Config, error) {
-	c := &Config{From: map[string]string{}}
+	c := &Config{From: map[string]string{}, places: map[string]place{}}
 	layers := []struct {
 		file  string
 		trust bool

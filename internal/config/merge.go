@@ -1,10 +1,12 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -17,16 +19,21 @@ func (c *Config) merge(layer map[string]json.RawMessage, from string, root *hujs
 	if err != nil {
 		return &Error{File: from, Text: err.Error()}
 	}
-	if f := check(reflect.TypeFor[Config](), b, nil); f != nil {
+	ch := checker{map[reflect.Type]map[string]reflect.Type{}}
+	if f := ch.check(reflect.TypeFor[Config](), b, nil, ""); f != nil {
 		return &Error{File: from, Line: lineOf(root, text, f.at), Key: strings.Join(f.at, "."), Text: f.text}
 	}
 	c.tree = merged(c.tree, b, "")
-	*c = Config{From: c.From, Warnings: c.Warnings, Files: c.Files, tree: c.tree}
+	*c = Config{From: c.From, Warnings: c.Warnings, Files: c.Files, tree: c.tree, places: c.places}
 	if err := json.Unmarshal(c.tree, c); err != nil {
 		return &Error{File: from, Text: err.Error()}
 	}
+	src := source{text: text, offsets: map[string]int{}}
+	if root != nil {
+		src.index(root, nil)
+	}
 	for _, k := range slices.Sorted(maps.Keys(layer)) {
-		c.note(k, layer[k], from)
+		c.note([]string{k}, layer[k], from, src)
 	}
 	return nil
 }
@@ -55,8 +62,13 @@ func merged(base, over json.RawMessage, path string) json.RawMessage {
 	if slices.Contains(added, path) {
 		var a, b []json.RawMessage
 		if json.Unmarshal(base, &a) == nil && json.Unmarshal(over, &b) == nil {
+			has := map[string]bool{}
+			for _, r := range a {
+				has[string(r)] = true
+			}
 			for _, r := range b {
-				if !slices.ContainsFunc(a, func(o json.RawMessage) bool { return string(o) == string(r) }) {
+				if !has[string(r)] {
+					has[string(r)] = true
 					a = append(a, r)
 				}
 			}
@@ -76,13 +88,75 @@ func merged(base, over json.RawMessage, path string) json.RawMessage {
 	return out
 }
 
-func (c *Config) note(key string, v json.RawMessage, from string) {
+// A source is a file that settings came from: its text, and where in it each
+// setting and each item of a list is, by the names that lead there.
+type source struct {
+	text    []byte
+	offsets map[string]int
+}
+
+func (s source) index(v *hujson.Value, at []string) {
+	const deepest = 3 // as permissions, deny, 0
+	if len(at) == deepest {
+		return
+	}
+	add := func(name string, offset int, v *hujson.Value) {
+		here := append(slices.Clone(at), name)
+		s.offsets[join(here)] = offset
+		s.index(v, here)
+	}
+	switch v := v.Value.(type) {
+	case *hujson.Object:
+		for i := range v.Members {
+			if l, ok := v.Members[i].Name.Value.(hujson.Literal); ok {
+				add(l.String(), v.Members[i].Name.StartOffset, &v.Members[i].Value)
+			}
+		}
+	case *hujson.Array:
+		for i := range v.Elements {
+			add(strconv.Itoa(i), v.Elements[i].StartOffset, &v.Elements[i])
+		}
+	}
+}
+
+func join(at []string) string { return strings.Join(at, "\x00") }
+
+// A place is where a setting was set.
+type place struct {
+	file   string
+	source source
+	offset int
+}
+
+// note keeps where the settings at a key come from, and the items of a list.
+func (c *Config) note(at []string, v json.RawMessage, from string, src source) {
 	var obj map[string]json.RawMessage
-	if strings.Count(key, ".") < 1 && json.Unmarshal(v, &obj) == nil && obj != nil {
+	if len(at) == 1 && json.Unmarshal(v, &obj) == nil && obj != nil {
 		for k := range obj {
-			c.note(key+"."+k, obj[k], from)
+			c.note([]string{at[0], k}, obj[k], from, src)
 		}
 		return
 	}
-	c.From[key] = from
+	key := strings.Join(at, ".")
+	c.From[key], c.places[key] = from, place{from, src, src.offsets[join(at)]}
+	var list []string
+	if json.Unmarshal(v, &list) == nil {
+		for i, item := range list {
+			c.places[key+"\x00"+item] = place{from, src, src.offsets[join(at)+"\x00"+strconv.Itoa(i)]}
+		}
+	}
+}
+
+// Wrong is the error of a setting that is well formed, and that whoever it is
+// for does not take. For a list, item is what is wrong in it.
+func (c *Config) Wrong(key, item, text string) *Error {
+	p, ok := c.places[key+"\x00"+item]
+	if !ok {
+		p = c.places[key]
+	}
+	line := 0
+	if p.source.text != nil {
+		line = 1 + bytes.Count(p.source.text[:p.offset], []byte("\n"))
+	}
+	return &Error{File: p.file, Line: line, Key: key, Text: text}
 }

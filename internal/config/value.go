@@ -13,7 +13,6 @@ import (
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/anthropic"
 	"github.com/cantle-dev/cantle/llm/openai"
-	"github.com/cantle-dev/cantle/permission"
 )
 
 // A rule says what a setting must be, beyond its type.
@@ -31,10 +30,6 @@ var rules = map[string]rule{
 	"timeout":                           {"a time such as \"90s\" or \"10m\"", ifGiven(positive)},
 	"stallTimeout":                      {"a time such as \"90s\"; \"0s\" waits for ever", ifGiven(duration)},
 	"todoScope":                         {"project or session", oneOf("", "project", "session")},
-	"permissions.defaultMode":           {"a mode: default, acceptEdits, plan, dontAsk or bypassPermissions", mode},
-	"permissions.allow":                 {"the name of a tool, in which a star stands for any characters", permission.CheckRule},
-	"permissions.deny":                  {"the name of a tool, in which a star stands for any characters", permission.CheckRule},
-	"permissions.ask":                   {"the name of a tool, in which a star stands for any characters", permission.CheckRule},
 	"permissions.additionalDirectories": {"a directory", given},
 	"env.*":                             {"text without a NUL character", noNUL},
 	"providers.*.baseUrl":               {"an address such as \"http://127.0.0.1:8080/v1\"", address},
@@ -124,11 +119,6 @@ func positive(s string) error {
 		return errForm
 	}
 	return nil
-}
-
-func mode(s string) error {
-	_, err := permission.ParseMode(s)
-	return err
 }
 
 func noNUL(s string) error {
