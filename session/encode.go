@@ -132,43 +132,42 @@ func Decode(line []byte) (Entry, error) {
 // fast reads a record of the form that Encode writes; its data is not checked,
 // and that of a record with more fields behind it is no JSON.
 func fast(line []byte) (record, bool) {
-	h, rest, ok := cutHeader(line)
-	if !ok {
+	h, data, ok := CutHeader(line)
+	if !ok || len(data) < 2 || data[len(data)-1] != '}' {
 		return record{}, false
 	}
-	const sep = `","data":`
-	i := bytes.IndexByte(rest, '"')
-	if i < 0 || !bytes.HasPrefix(rest[i:], []byte(sep)) {
-		return record{}, false
-	}
-	at, err := time.Parse(time.RFC3339Nano, string(rest[:i]))
+	at, err := time.Parse(time.RFC3339Nano, string(h.Time))
 	if err != nil {
 		return record{}, false
 	}
-	data := rest[i+len(sep) : len(rest)-1]
-	return record{Version, h.ID, h.Parent, h.Kind, at, data}, len(data) > 0
+	return record{Version, string(h.ID), string(h.Parent), string(h.Kind), at, data[:len(data)-1]}, true
 }
 
-// cutHeader reads the fixed start of a line, and returns what follows the
-// opening quote of the time.
-func cutHeader(line []byte) (h Header, rest []byte, ok bool) {
+// RawHeader is the header of a record as it lies in its line.
+type RawHeader struct{ ID, Parent, Kind, Time []byte }
+
+// CutHeader is for stores that keep records as lines. It finds the header of
+// a record of the form that [Entry.Encode] writes, without checking it, and
+// what follows it: the data, and the brace that ends the record. Of the line b
+// the first 2 kB are enough for that.
+func CutHeader(b []byte) (h RawHeader, rest []byte, ok bool) {
 	const start = `{"v":1,"id":"`
-	if len(line) < len(start) || string(line[:len(start)]) != start || line[len(line)-1] != '}' {
+	if len(b) < len(start) || string(b[:len(start)]) != start {
 		return h, nil, false
 	}
-	rest = line[len(start):]
+	rest = b[len(start):]
 	for _, f := range [...]struct {
-		to  *string
+		to  *[]byte
 		sep string
-	}{{&h.ID, `","parent":"`}, {&h.Parent, `","kind":"`}, {&h.Kind, `","time":"`}} {
+	}{{&h.ID, `","parent":"`}, {&h.Parent, `","kind":"`}, {&h.Kind, `","time":"`}, {&h.Time, `","data":`}} {
 		i := bytes.IndexByte(rest[:min(len(rest), headerBytes+1)], '"')
-		if i < 0 || !bytes.HasPrefix(rest[i:], []byte(f.sep)) || bytes.IndexByte(rest[:i], '\\') >= 0 {
+		if i < 0 || len(rest) < i+len(f.sep) || string(rest[i:i+len(f.sep)]) != f.sep || bytes.IndexByte(rest[:i], '\\') >= 0 {
 			return h, nil, false
 		}
-		*f.to = string(rest[:i])
+		*f.to = rest[:i]
 		rest = rest[i+len(f.sep):]
 	}
-	return h, rest, h.ID != "" && h.Kind != ""
+	return h, rest, len(h.ID) > 0 && len(h.Kind) > 0
 }
 
 func decodeData(kind string, raw json.RawMessage) (Data, error) {

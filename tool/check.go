@@ -39,13 +39,16 @@ func (c *checker) err() error {
 }
 
 func (c *checker) add(path, text string) {
-	if len(c.problems) < maxProblems {
+	if !c.full() {
 		if path != "" {
 			text = clip(path) + ": " + text
 		}
 		c.problems = append(c.problems, text)
 	}
 }
+
+// full reports whether no more problems would be told.
+func (c *checker) full() bool { return len(c.problems) >= maxProblems }
 
 // check adds what is wrong with v, which is valid JSON without blanks around
 // it, and returns it with lossless coercions made.
@@ -166,6 +169,9 @@ func (c *checker) object(n *node, v json.RawMessage, path string, depth int) jso
 	}
 	c.sizes(n, "fields", len(have), path)
 	for i, m := range ms {
+		if c.full() {
+			break
+		}
 		at := m.name
 		if path != "" {
 			at = path + "." + m.name
@@ -208,6 +214,7 @@ func (c *checker) object(n *node, v json.RawMessage, path string, depth int) jso
 // a null where a field may be left out, and fills in defaults.
 func (c *checker) lenient(n *node, ms []member, path string) (_ []member, changed bool) {
 	out := make([]member, 0, len(ms)+1)
+	at := make(map[string]int, len(ms)+1) // of a name, in out
 	for _, m := range ms {
 		if name, ok := n.alias[m.name]; ok && n.props[m.name] == nil {
 			m.name, changed = name, true
@@ -216,8 +223,9 @@ func (c *checker) lenient(n *node, ms []member, path string) (_ []member, change
 			changed = true
 			continue
 		}
-		i := slices.IndexFunc(out, func(o member) bool { return o.name == m.name })
-		if i < 0 {
+		i, there := at[m.name]
+		if !there {
+			at[m.name] = len(out)
 			out = append(out, m)
 			continue
 		}
@@ -228,7 +236,7 @@ func (c *checker) lenient(n *node, ms []member, path string) (_ []member, change
 	}
 	for _, name := range n.names {
 		f := n.props[name].fallback
-		if f != nil && !slices.ContainsFunc(out, func(m member) bool { return m.name == name }) {
+		if _, there := at[name]; f != nil && !there {
 			out, changed = append(out, member{name, f}), true
 		}
 	}
@@ -265,7 +273,7 @@ func (c *checker) array(n *node, v json.RawMessage, path string, depth int) json
 		}
 		items[i] = c.check(sub, item, path+"["+strconv.Itoa(i)+"]", depth+1)
 		changed = changed || string(items[i]) != string(item)
-		if len(c.problems) >= maxProblems {
+		if c.full() {
 			break
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -194,6 +195,30 @@ func TestHostileSchemas(t *testing.T) {
 		if err := tool.Validate(json.RawMessage(c.schema), json.RawMessage(c.value)); (err != nil) != c.bad {
 			t.Errorf("%.80s: %v", c.schema, err)
 		}
+	}
+	if d := time.Since(start); d > 10*time.Second {
+		t.Errorf("it took %v", d)
+	}
+}
+
+// TestWideObjects has more fields than any tool: what is allowed takes linear
+// time, and what is not is told and no more.
+func TestWideObjects(t *testing.T) {
+	var b strings.Builder
+	for i := range 200_000 {
+		fmt.Fprintf(&b, `,"some_name_%d":"%d"`, i, i)
+	}
+	start := time.Now()
+	v, err := tool.Decode[query](json.RawMessage(`{"edits":[{"old":"x"}],"env":{` + b.String()[1:] + `}}`))
+	if err != nil || len(v.Env) != 200_000 {
+		t.Errorf("%d fields, %v", len(v.Env), err)
+	}
+	var ie *tool.InputError
+	if _, err := tool.Decode[query](json.RawMessage(`{"edits":[{"old":"x"}]` + b.String() + `}`)); !errors.As(err, &ie) || len(ie.Problems) != 5 || len(err.Error()) > 2000 {
+		t.Errorf("got %v", err)
+	}
+	if err := tool.Validate(tool.SchemaFor[query](), json.RawMessage(`{`+b.String()[1:]+`}`)); !errors.As(err, &ie) || len(ie.Problems) != 5 {
+		t.Errorf("got %v", err)
 	}
 	if d := time.Since(start); d > 10*time.Second {
 		t.Errorf("it took %v", d)

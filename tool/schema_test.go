@@ -104,6 +104,7 @@ func TestBugsInTheProgramPanic(t *testing.T) {
 		"a channel":    {func() { tool.SchemaFor[struct{ C chan int }]() }, "cannot come from JSON"},
 		"a function":   {func() { tool.SchemaFor[struct{ F func() }]() }, "cannot come from JSON"},
 		"a duration":   {func() { tool.SchemaFor[struct{ D time.Duration }]() }, "use a number"},
+		"an interface": {func() { tool.SchemaFor[struct{ S fmt.Stringer }]() }, "type fmt.Stringer cannot come from JSON"},
 		"int keys":     {func() { tool.SchemaFor[struct{ M map[int]string }]() }, "cannot come from JSON"},
 		"itself":       {func() { tool.SchemaFor[selfish]() }, "contains itself"},
 		"no way in":    {func() { tool.SchemaFor[struct{ *unexported }]() }, "which JSON cannot fill"},

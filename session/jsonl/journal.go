@@ -188,8 +188,8 @@ func (j *journal) intact(f *os.File) (bool, error) {
 	if _, err := f.ReadAt(b, r.at); err != nil {
 		return false, j.errorf("%w", err)
 	}
-	h, ok := cutHeader(b)
-	return !ok || string(h.id) == r.id, nil
+	h, _, ok := session.CutHeader(b)
+	return !ok || string(h.ID) == r.id, nil
 }
 
 func (j *journal) last() string {
@@ -235,30 +235,30 @@ func (j *journal) scan(f *os.File, to int64) error {
 
 // add indexes a record. Strings that repeat are shared, so that the index of
 // a long session stays small.
-func (j *journal) add(h header, at int64, n int32) {
-	if _, dup := j.index[string(h.id)]; dup {
+func (j *journal) add(h session.RawHeader, at int64, n int32) {
+	if _, dup := j.index[string(h.ID)]; dup {
 		j.repairs = append(j.repairs, session.Repair{
-			Kind: session.RepairTree, Entry: string(h.id),
-			Text: fmt.Sprintf("entry %s: a second one with this id, on line %d, is left out", h.id, j.lines),
+			Kind: session.RepairTree, Entry: string(h.ID),
+			Text: fmt.Sprintf("entry %s: a second one with this id, on line %d, is left out", h.ID, j.lines),
 		})
 		return
 	}
-	kind, ok := j.kindOf[string(h.kind)]
+	kind, ok := j.kindOf[string(h.Kind)]
 	if !ok {
 		kind = int32(len(j.kinds))
-		name := string(h.kind)
+		name := string(h.Kind)
 		j.kinds = append(j.kinds, name)
 		j.kindOf[name] = kind
 	}
-	r := rec{id: string(h.id), at: at, n: n, kind: kind, parent: noParent}
-	if k := len(j.recs); k > 0 && j.recs[k-1].id == string(h.parent) {
+	r := rec{id: string(h.ID), at: at, n: n, kind: kind, parent: noParent}
+	if k := len(j.recs); k > 0 && j.recs[k-1].id == string(h.Parent) {
 		r.parent = int32(k - 1)
-	} else if i, ok := j.index[string(h.parent)]; ok {
+	} else if i, ok := j.index[string(h.Parent)]; ok {
 		r.parent = i
-	} else if len(h.parent) > 0 {
+	} else if len(h.Parent) > 0 {
 		// A name that is in no index is kept with the kinds; it is rare.
 		r.parent = -2 - int32(len(j.kinds))
-		j.kinds = append(j.kinds, string(h.parent))
+		j.kinds = append(j.kinds, string(h.Parent))
 	}
 	j.index[r.id] = int32(len(j.recs))
 	j.recs = append(j.recs, r)
@@ -314,7 +314,7 @@ func (j *journal) torn(f *os.File, l line) error {
 		j.add(h, l.at, int32(l.n))
 		j.size, j.dirty = l.at+int64(l.n)+1, true
 		j.repairs = append(j.repairs, session.Repair{
-			Kind: session.RepairTorn, Entry: string(h.id),
+			Kind: session.RepairTorn, Entry: string(h.ID),
 			Text: "a crash cut the end of the last record's line: nothing of it is lost",
 		})
 		return nil

@@ -153,7 +153,7 @@ func (st *Store) describe(ctx context.Context, id string, was *known) (*known, e
 	if was != nil && was.End > 0 && was.End <= size {
 		b := make([]byte, min(headBytes, was.End-was.Last))
 		if _, err := f.ReadAt(b, was.Last); err == nil {
-			if h, ok := cutHeader(b); ok && string(h.id) == was.LastID {
+			if h, _, ok := session.CutHeader(b); ok && string(h.ID) == was.LastID {
 				*k = *was
 			}
 		}
@@ -171,13 +171,13 @@ func (st *Store) describe(ctx context.Context, id string, was *known) (*known, e
 		if err != nil {
 			return fmt.Errorf("line %d: %w", lineAt(f, l.at), err)
 		}
-		k.Last, k.LastID = l.at, string(h.id)
-		if !k.Session.Wants(string(h.kind)) {
-			at, err := time.Parse(time.RFC3339Nano, string(h.time))
+		k.Last, k.LastID = l.at, string(h.ID)
+		if !k.Session.Wants(string(h.Kind)) {
+			at, err := time.Parse(time.RFC3339Nano, string(h.Time))
 			if err != nil {
 				return fmt.Errorf("line %d: %w", lineAt(f, l.at), err)
 			}
-			k.Session.Count(string(h.kind), at)
+			k.Session.Count(string(h.Kind), at)
 			return nil
 		}
 		b := make([]byte, l.n)

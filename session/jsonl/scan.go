@@ -106,48 +106,25 @@ func scanLines(r io.ReaderAt, from, to int64, fn func(l line) error) error {
 	return nil
 }
 
-// header is the fixed start of a record: {"v":1,"id":"…","parent":"…","kind":"…","time":"…"
-type header struct{ id, parent, kind, time []byte }
-
 var errForm = errors.New("it does not begin as a record does")
 
 // readHeader reads the header of a line. A record in another form than the
 // usual is read from f as a whole.
-func readHeader(f io.ReaderAt, l line) (header, error) {
-	if h, ok := cutHeader(l.head); ok && l.last == '}' {
+func readHeader(f io.ReaderAt, l line) (session.RawHeader, error) {
+	if h, _, ok := session.CutHeader(l.head); ok && l.last == '}' {
 		return h, nil
 	}
 	if l.head[0] != '{' || l.last != '}' {
-		return header{}, errForm
+		return session.RawHeader{}, errForm
 	}
 	b := make([]byte, l.n)
 	if _, err := f.ReadAt(b, l.at); err != nil {
-		return header{}, err
+		return session.RawHeader{}, err
 	}
 	e, err := session.Decode(b)
 	if err != nil {
-		return header{}, err
+		return session.RawHeader{}, err
 	}
 	at, err := json.Marshal(e.Time)
-	return header{[]byte(e.ID), []byte(e.Parent), []byte(e.Kind()), bytes.Trim(at, `"`)}, err
-}
-
-func cutHeader(b []byte) (h header, ok bool) {
-	const start = `{"v":1,"id":"`
-	if len(b) < len(start) || string(b[:len(start)]) != start {
-		return h, false
-	}
-	rest := b[len(start):]
-	for _, f := range [...]struct {
-		to  *[]byte
-		sep string
-	}{{&h.id, `","parent":"`}, {&h.parent, `","kind":"`}, {&h.kind, `","time":"`}, {&h.time, `","data":`}} {
-		i := bytes.IndexByte(rest, '"')
-		if i < 0 || len(rest) < i+len(f.sep) || string(rest[i:i+len(f.sep)]) != f.sep || bytes.IndexByte(rest[:i], '\\') >= 0 {
-			return h, false
-		}
-		*f.to = rest[:i]
-		rest = rest[i+len(f.sep):]
-	}
-	return h, len(h.id) > 0 && len(h.kind) > 0
+	return session.RawHeader{ID: []byte(e.ID), Parent: []byte(e.Parent), Kind: []byte(e.Kind()), Time: bytes.Trim(at, `"`)}, err
 }

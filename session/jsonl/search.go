@@ -55,7 +55,7 @@ func (st *Store) searchOne(ctx context.Context, id, query string, plain []byte, 
 		if err != nil {
 			return nil
 		}
-		switch string(h.kind) {
+		switch string(h.Kind) {
 		case "message", "compaction", "label":
 		default:
 			return nil
