@@ -36,11 +36,17 @@ func (m *Model) encode(msg *llm.Message) encoded {
 	native := m.native(msg.Origin)
 	var results, others []byte
 	for _, p := range msg.Parts {
-		if r, ok := p.(llm.ToolResult); ok {
-			results = join(results, m.result(r))
-		} else {
-			others = join(others, m.block(p, native))
+		switch p := p.(type) {
+		case llm.ToolResult:
+			results = join(results, m.result(p))
+			continue
+		case llm.Blob: // that another model made
+			if msg.Role == llm.RoleAssistant {
+				others = join(others, note(p, "the model is not shown files as its own words"))
+				continue
+			}
 		}
+		others = join(others, m.block(p, native))
 	}
 	head := userHead
 	if msg.Role == llm.RoleAssistant {
