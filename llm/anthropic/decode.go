@@ -290,38 +290,34 @@ func (d *decoder) Response(whole bool) *llm.Response {
 	}
 	stop := stopOf(d.stop, false)
 	cut := stop == llm.StopMaxTokens || stop == llm.StopRefusal || !whole
-	ids := map[string]bool{}
+	var ids wire.IDs
+	calls := 0
 	for i, b := range d.blocks {
 		last := i == len(d.blocks)-1
 		p := b.part(cut && last || !whole && !b.closed)
 		if c, ok := p.(llm.ToolCall); ok {
-			p = d.identify(c, ids)
+			if ghost(c) {
+				continue
+			}
+			calls++
+			if c.ID = ids.Of(c.ID); c.ID != b.id {
+				c.Raw = nil // it has another id
+			}
+			p = c
 		}
 		if p != nil {
 			r.Message.Parts = append(r.Message.Parts, p)
 		}
 	}
-	r.Stop = stopOf(d.stop, len(ids) > 0)
+	r.Stop = stopOf(d.stop, calls > 0)
 	r.Usage, r.Reported = d.usage.both()
 	return r
 }
 
-// identify gives a call without an id, or with that of another call, one of
-// its own; a call with neither name nor arguments nor id is dropped.
-func (d *decoder) identify(c llm.ToolCall, ids map[string]bool) llm.Part {
-	if c.ID == "" && c.Name == "" && string(c.Input) == "{}" && c.Malformed == "" {
-		return nil
-	}
-	base := c.ID
-	if base == "" {
-		base = "call_" + d.id
-	}
-	for n := 1; c.ID == "" || ids[c.ID]; n++ {
-		c.ID = fmt.Sprintf("%s_%d", base, n)
-		c.Raw = nil // it has another id
-	}
-	ids[c.ID] = true
-	return c
+// ghost reports whether a call has neither name nor arguments nor id. Stored,
+// it would make every later request invalid.
+func ghost(c llm.ToolCall) bool {
+	return c.ID == "" && c.Name == "" && string(c.Input) == "{}" && c.Malformed == ""
 }
 
 func stopOf(raw string, calls bool) llm.StopReason {

@@ -35,7 +35,15 @@ const (
 func (m *Model) encode(msg *llm.Message) encoded {
 	native := m.native(msg.Origin)
 	var results, others []byte
-	for _, p := range msg.Parts {
+	parts := msg.Parts
+	for n := len(parts) - 1; n >= 0 && msg.Role == llm.RoleAssistant; n-- {
+		// Thinking that nothing follows is refused.
+		if _, ok := parts[n].(llm.Thinking); !ok && m.block(parts[n], native) != nil {
+			break
+		}
+		parts = parts[:n]
+	}
+	for _, p := range parts {
 		switch p := p.(type) {
 		case llm.ToolResult:
 			results = join(results, m.result(p))

@@ -190,6 +190,11 @@ func TestMessages(t *testing.T) {
 			[]llm.Message{llm.UserText("a"), model(own, opaque...)},
 			`user: text a | assistant: {"signature":"S","thinking":"hm","type":"thinking"} , {"data":"E","type":"redacted_thinking"} , {"type":"server_tool_use"} , {"citations":[1],"text":"said","type":"text"}`,
 		},
+		{
+			"thinking that nothing follows does not", plain,
+			[]llm.Message{llm.UserText("a"), model(own, opaque[0]), llm.UserText("b"), model(own, llm.Text{Text: "c"}, opaque[1], llm.Text{Text: " "})},
+			`user: text a , text b | assistant: text c`,
+		},
 		{"those of another model do not", plain, []llm.Message{llm.UserText("a"), model(&llm.Origin{Provider: "anthropic", Model: "claude-y", Wire: "anthropic"}, opaque...)}, `user: text a | assistant: text said`},
 		{"nor of another provider", plain, []llm.Message{llm.UserText("a"), model(&llm.Origin{Provider: "vertex", Model: "claude-x", Wire: "anthropic"}, opaque...)}, `user: text a | assistant: text said`},
 		{"nor of another wire", plain, []llm.Message{llm.UserText("a"), model(&llm.Origin{Provider: "anthropic", Model: "claude-x", Wire: "openai-chat"}, opaque...)}, `user: text a | assistant: text said`},

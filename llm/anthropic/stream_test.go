@@ -108,6 +108,9 @@ func transcript(b *strings.Builder, r *llm.Response) {
 		case llm.Thinking:
 			fmt.Fprintf(b, "thinking %q %s %s\n", p.Text, p.Signature, p.Raw)
 		case llm.ToolCall:
+			if rest, ok := strings.CutPrefix(p.ID, "call_"); ok && len(rest) == 14 {
+				p.ID = "made-up" + rest[12:]
+			}
 			fmt.Fprintf(b, "call %s %s %s %s\n", p.ID, p.Name, p.Input, p.Raw)
 			if p.Malformed != "" {
 				fmt.Fprintf(b, "malformed %q\n", p.Malformed)

@@ -2,9 +2,7 @@ package openai
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/cantle-dev/cantle/llm"
@@ -108,24 +106,12 @@ func argText(raw json.RawMessage) string {
 // that the last of them may lack its end.
 func (d *decoder) finished(cut bool) []llm.ToolCall {
 	var out []llm.ToolCall
-	ids := map[string]bool{}
+	var ids wire.IDs
 	for i, c := range d.calls {
 		if c.name == "" && strings.TrimSpace(c.args.String()) == "" {
 			continue // a ghost: stored, it would make every later request invalid
 		}
-		tc := llm.ToolCall{ID: c.id, Name: c.name, Custom: c.custom, Raw: c.extra}
-		if tc.ID == "" || ids[tc.ID] {
-			base := tc.ID
-			if base == "" {
-				base = "call_" + d.unique()
-			}
-			for n := i; ; n++ {
-				if tc.ID = fmt.Sprintf("%s_%d", base, n); !ids[tc.ID] {
-					break
-				}
-			}
-		}
-		ids[tc.ID] = true
+		tc := llm.ToolCall{ID: ids.Of(c.id), Name: c.name, Custom: c.custom, Raw: c.extra}
 		if c.custom {
 			tc.Input, _ = json.Marshal(c.args.String()) // a string marshals
 		} else {
@@ -138,13 +124,4 @@ func (d *decoder) finished(cut bool) []llm.ToolCall {
 		out = append(out, tc)
 	}
 	return out
-}
-
-// unique is for the ids of calls that came with none: it differs from answer
-// to answer, as history may hold many.
-func (d *decoder) unique() string {
-	if d.made == "" {
-		d.made = strings.ToLower(rand.Text()[:12])
-	}
-	return d.made
 }

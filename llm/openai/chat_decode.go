@@ -23,7 +23,6 @@ type decoder struct {
 	thinking  strings.Builder
 	refusal   strings.Builder
 	details   []json.RawMessage
-	made      string // see unique
 	calls     []*call
 	finish    string
 	sawFinish bool

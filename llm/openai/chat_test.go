@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,6 +19,8 @@ import (
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/openai"
 )
+
+var update = flag.Bool("update", false, "write what is made of the streams into testdata")
 
 // answer makes a model whose server always sends body.
 func answer(t testing.TB, body string) *openai.Chat {
@@ -69,7 +72,11 @@ func TestStreams(t *testing.T) {
 				t.Fatal("no line of dashes")
 			}
 			got := outcome(llm.Generate(t.Context(), answer(t, body), hi))
-			if got != strings.TrimSpace(want) {
+			if *update {
+				if err := os.WriteFile(f, []byte(body+"\n-----\n"+got+"\n"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if got != strings.TrimSpace(want) {
 				t.Errorf("got:\n%s\nwant:\n%s", got, want)
 			}
 		})
