@@ -50,7 +50,7 @@ var layers = []layer{
 	{name: "4 faces", paths: []string{"internal/tui/...", "internal/acp/...", "internal/httpd/..."}},
 	// The command line starts the other faces.
 	{name: "4 command line", paths: []string{"internal/cli/..."}},
-	{name: "5 programs", paths: []string{"cmd/*", "examples/...", "bench/..."}},
+	{name: "5 programs", paths: []string{"cmd/*", "examples/...", "bench/...", "internal/gen/*"}},
 	{name: "the root", paths: []string{"."}},
 }
 

@@ -1,14 +1,27 @@
-// Package catalog holds what is known of providers, as embedded data: the wire,
-// the address, the variable that has the key.
+// Package catalog holds what is known of providers and of their models, as
+// embedded data: the wire, the address and the variable with the key; the
+// context window, the most output, what a model takes, and what it costs.
 //
-//	p, ok := catalog.Lookup("groq")
+//	p, err := catalog.Named("groq")
+//	m, err := catalog.Lookup("anthropic", "claude-opus-4-8")
+//	if err == nil && m.Price != nil {
+//		fmt.Println(m.Context, m.Price.Input)
+//	}
+//
+// What is not known is said to be unknown: a window of 0, a nil price. Only
+// a local server costs nothing.
+//
+// The data of a provider is decoded when it is asked for and at no other time,
+// so that importing the package costs nothing. All functions are safe for
+// concurrent use. The data is made by internal/gen/catalog; data/NOTICE names
+// its sources and their licences.
 package catalog
 
 import (
-	_ "embed"
+	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -18,40 +31,81 @@ import (
 // Provider is what is known of a provider.
 type Provider struct {
 	Name    string   `json:"name"`
-	Wire    string   `json:"wire"` // "anthropic", "openai-chat"
-	BaseURL string   `json:"baseUrl"`
+	Wire    string   `json:"wire"`             // "anthropic", "openai-chat", "bedrock", "vertex"
+	BaseURL string   `json:"baseUrl"`          // with {braces} around what the user must fill in
 	KeyEnv  []string `json:"keyEnv,omitempty"` // the first that is set counts; none: keyless
+	// KeyHosts are hosts, with all below them, that the key in KeyEnv may go
+	// to beside the host of BaseURL.
+	KeyHosts []string `json:"keyHosts,omitempty"`
 	// Local servers cost nothing.
 	Local bool `json:"local,omitempty"`
-	// Traits and Context are what is assumed of the provider's models.
+	// List is how the provider lists its models: "" as OpenAI does, at
+	// /models; "anthropic", "ollama", "lmstudio", "llamacpp"; "none" not.
+	List string `json:"list,omitempty"`
+	// Traits, Context and Output are what is assumed of a model of the
+	// provider's that is not in the catalog.
 	Traits  llm.Traits `json:"traits,omitzero"`
 	Context int        `json:"context,omitempty"`
 	Output  int        `json:"output,omitempty"`
 }
 
-//go:embed providers.json
-var data []byte
+// Template reports whether the base URL has a part that the user must fill in.
+func (p Provider) Template() bool { return strings.Contains(p.BaseURL, "{") }
+
+//go:embed providers.json data/*.json.gz
+var data embed.FS
 
 var all = sync.OnceValue(func() []Provider {
 	var ps []Provider
-	if err := json.Unmarshal(data, &ps); err != nil {
+	text, err := data.ReadFile("providers.json")
+	if err == nil {
+		err = json.Unmarshal(text, &ps)
+	}
+	if err != nil {
 		panic(fmt.Sprintf("catalog: providers.json: %v", err)) // it is embedded, and tested
 	}
-	slices.SortFunc(ps, func(a, b Provider) int { return strings.Compare(a.Name, b.Name) })
 	return ps
 })
 
 // Providers lists the providers by name. The caller must not change them.
 func Providers() []Provider { return all() }
 
-// Lookup finds a provider by name.
-func Lookup(name string) (Provider, bool) {
+// ErrUnknown means that the catalog has no provider, or no model, of a name.
+// The error around it is an [*UnknownError].
+var ErrUnknown = errors.New("unknown")
+
+// UnknownError says which name is not in the catalog.
+type UnknownError struct {
+	Provider string
+	Model    string   // "" when it is the provider that is not known
+	Near     []string // the names that are most like it, the nearest first
+}
+
+func (e *UnknownError) Error() string {
+	s := fmt.Sprintf("catalog: unknown provider %q", e.Provider)
+	if e.Model != "" {
+		s = fmt.Sprintf("catalog: nothing is known of %s:%s", e.Provider, e.Model)
+	}
+	if len(e.Near) > 0 {
+		s += "; the nearest: " + strings.Join(e.Near, ", ")
+	}
+	return s
+}
+
+// Unwrap is [ErrUnknown].
+func (e *UnknownError) Unwrap() error { return ErrUnknown }
+
+// Named finds a provider. One that is not there is an [*UnknownError] that
+// has the nearest names.
+func Named(name string) (Provider, error) {
+	var names []string
 	for _, p := range all() {
 		if p.Name == name {
-			return p, true
+			return p, nil
 		}
+		names = append(names, p.Name)
 	}
-	return Provider{}, false
+	return Provider{}, &UnknownError{Provider: name, Near: Nearest(name, names, 3)}
 }
 
 // Windows that are assumed where nothing is known, in tokens.
@@ -60,7 +114,8 @@ const (
 	UnknownHosted = 128_000
 )
 
-// Info is what is assumed of a provider's model.
+// Info is what is assumed of a model of the provider's that the catalog does
+// not have.
 func (p Provider) Info(model string) llm.Info {
 	info := llm.Info{Provider: p.Name, Name: model, Wire: p.Wire, Context: p.Context, Output: p.Output, Traits: p.Traits}
 	if info.Context == 0 {

@@ -2,11 +2,16 @@
 // the catalog knows, the adapter of the wire, and the key.
 //
 //	m, err := provider.Open("anthropic:claude-opus-4-8", provider.Options{Getenv: os.Getenv})
+//
+// [Options.Describe] says what is known of a model without a key and without
+// a network, and where each fact is from. [Options.List] asks a provider for
+// the models that it has, and [Cache] keeps the answer for later runs.
 package provider
 
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -17,14 +22,24 @@ import (
 	"github.com/cantle-dev/cantle/llm/openai"
 )
 
-// Options say how to open a model.
+// Options say how to open a model. The zero value opens what needs no key.
 type Options struct {
-	// Getenv looks a key's variable up. It is asked for no other.
+	// APIKey is the key for whatever is opened; it goes before a variable's.
+	APIKey string
+	// Getenv looks a key's variable up, as [os.Getenv] does. It is asked for
+	// no other. With nil there is no environment.
 	Getenv func(string) string
 	// Providers add to the catalog, or replace what is in it.
 	Providers []Custom
-	// Change may change what is assumed of the model.
+	// Aliases are the user's own names for models.
+	Aliases catalog.Aliases
+	// Reported says what a provider said of a model when it was last asked:
+	// see [Cache.Reported]. It goes before the catalog.
+	Reported func(provider, baseURL, model string) (Report, bool)
+	// Change may change what is assumed of the model: the user's settings go
+	// before everything.
 	Change func(*llm.Info)
+	Client *http.Client  // nil: one shared by all
 	Stall  time.Duration // silence that ends a request: 0 is 90 s, negative never
 }
 
@@ -34,6 +49,12 @@ type Custom struct {
 	catalog.Provider
 	Profile string // as whose compatible server: a provider's name
 	Query   url.Values
+	Header  http.Header // sent with every request
+	// Set are options of the wire, by name. On "anthropic": "beta" (names
+	// between commas), "version", "cache" ("off", "5m", "1h"). On
+	// "openai-chat": "organization", "project", "maxField". Another name is an
+	// error.
+	Set map[string]string
 }
 
 // ErrNoKey means that the variable with a provider's key is not set.
@@ -51,50 +72,116 @@ func Split(ref string) (provider, model string, err error) {
 	return p, m, nil
 }
 
+// Resolve is the "provider:model" that ref stands for, and its parts. A bare
+// name that providers of the catalog have is an error that names them.
+func (o Options) Resolve(ref string) (full, provider, model string, err error) {
+	full, err = o.Aliases.Resolve(ref)
+	if err != nil {
+		return "", "", "", fmt.Errorf("provider: %w", err)
+	}
+	provider, model, err = Split(full)
+	if err == nil {
+		return full, provider, model, nil
+	}
+	if near := catalog.Nearest(ref, o.Aliases.Names(), 1); len(near) > 0 && full == ref {
+		return "", "", "", fmt.Errorf("%w; or did you mean the alias %s?", err, near[0])
+	}
+	if full != "" && !strings.Contains(full, ":") {
+		var with []string
+		for _, p := range catalog.Providers() {
+			if m, lookup := catalog.Lookup(p.Name, full); lookup == nil && len(with) < 3 {
+				with = append(with, p.Name+":"+m.ID)
+			}
+		}
+		if len(with) > 0 {
+			return "", "", "", fmt.Errorf("%w; here perhaps %s", err, strings.Join(with, ", "))
+		}
+	}
+	return "", "", "", err
+}
+
 // Find returns what is known of a provider.
 func (o Options) Find(name string) (Custom, error) {
-	known, inCatalog := catalog.Lookup(name)
+	known, unknown := catalog.Named(name)
 	out := Custom{Provider: known, Profile: name}
+	names := []string{"demo"}
 	for _, c := range o.Providers {
+		names = append(names, c.Name)
 		if c.Name != name {
 			continue
 		}
-		out.Name = name
-		if c.BaseURL != "" && c.BaseURL != known.BaseURL {
-			// Another server: the key of the first must not go to it.
-			out.BaseURL, out.KeyEnv = c.BaseURL, nil
-		}
-		if c.Wire != "" {
-			out.Wire = c.Wire
-		}
-		if len(c.KeyEnv) > 0 {
-			out.KeyEnv = c.KeyEnv
-		}
-		if c.Profile != "" {
-			out.Profile = c.Profile
-		}
-		out.Query = c.Query
-		inCatalog = true
+		out = c.over(out)
+		unknown = nil
 	}
-	if !inCatalog {
-		var names []string
+	if unknown != nil {
 		for _, p := range catalog.Providers() {
 			names = append(names, p.Name)
 		}
-		return out, fmt.Errorf("provider: %w %q: there are %s; any other needs a baseUrl in the settings, under providers.%s", ErrUnknown, name, strings.Join(names, ", "), name)
+		hint := "there are " + strings.Join(names, ", ")
+		if near := catalog.Nearest(name, names, 3); len(near) > 0 {
+			hint = "did you mean " + strings.Join(near, " or ") + "?"
+		}
+		return out, fmt.Errorf("provider: %w %q: %s; any other needs a baseUrl in the settings, under providers.%s", ErrUnknown, name, hint, name)
 	}
-	if out.BaseURL == "" {
+	switch {
+	case out.BaseURL == "":
 		return out, fmt.Errorf("provider: providers.%s has no baseUrl", name)
-	}
-	if out.Wire == "" {
+	case out.Wire == "":
 		out.Wire = openai.WireChat
+	}
+	if out.Profile != name && out.Wire == openai.WireChat {
+		if _, ok := openai.Profiles()[out.Profile]; !ok {
+			return out, fmt.Errorf("provider: providers.%s.profile: there is no profile %q: %s", name, out.Profile, choices(out.Profile, profileNames()))
+		}
 	}
 	return out, nil
 }
 
-// Key returns the provider's key and the variable it is in.
+// over lays what the user says over what is known.
+func (c Custom) over(known Custom) Custom {
+	out := known
+	out.Name = c.Name
+	if c.BaseURL != "" && c.BaseURL != known.BaseURL {
+		out.BaseURL = c.BaseURL
+		if !known.mayHaveKey(c.BaseURL) {
+			// Another server: the key of the first must not go to it, and it
+			// may cost money.
+			out.KeyEnv = nil
+			out.Local = known.Local && atHome(c.BaseURL)
+		}
+	}
+	if c.Wire != "" {
+		out.Wire = c.Wire
+	}
+	if len(c.KeyEnv) > 0 {
+		out.KeyEnv = c.KeyEnv
+	}
+	if c.Profile != "" {
+		out.Profile = c.Profile
+	}
+	if c.List != "" {
+		out.List = c.List
+	}
+	if c.Context > 0 {
+		out.Context = c.Context
+	}
+	if c.Output > 0 {
+		out.Output = c.Output
+	}
+	out.Query, out.Header, out.Set = c.Query, c.Header, c.Set
+	return out
+}
+
+// Key returns the provider's key and the variable it is in; the variable is
+// "" where the key was given.
 func (o Options) Key(c Custom) (key, variable string, err error) {
+	if k := strings.TrimSpace(o.APIKey); k != "" {
+		return k, "", nil
+	}
 	for _, v := range c.KeyEnv {
+		if o.Getenv == nil {
+			break
+		}
 		if k := strings.TrimSpace(o.Getenv(v)); k != "" {
 			return k, v, nil
 		}
@@ -105,30 +192,27 @@ func (o Options) Key(c Custom) (key, variable string, err error) {
 	return "", c.KeyEnv[0], fmt.Errorf("provider: %w for %s: set %s", ErrNoKey, c.Name, strings.Join(c.KeyEnv, " or "))
 }
 
-// Open makes the model that ref names.
+// Open makes the model that ref names, by "provider:model" or by an alias. It
+// opens no connection.
 func Open(ref string, o Options) (llm.Model, error) {
-	name, model, err := Split(ref)
+	k, err := o.Describe(ref)
 	if err != nil {
 		return nil, err
 	}
-	c, err := o.Find(name)
-	if err != nil {
-		return nil, err
+	c, info := k.Provider, k.Info
+	build := map[string]func(Known, string) (llm.Model, error){
+		anthropic.Wire:  o.anthropic,
+		openai.WireChat: o.chat,
+	}[info.Wire]
+	if build == nil {
+		return nil, fmt.Errorf("provider: %s is served on the wire %q, which this version does not speak: there are %s and %s", info.Ref(), info.Wire, anthropic.Wire, openai.WireChat)
+	}
+	if c.Template() {
+		return nil, fmt.Errorf("provider: %s has an address of its own for everyone: set providers.%s.baseUrl to %s", c.Name, c.Name, c.BaseURL)
 	}
 	key, _, err := o.Key(c)
 	if err != nil {
 		return nil, err
 	}
-	info := c.Info(model)
-	if o.Change != nil {
-		o.Change(&info)
-	}
-	switch c.Wire {
-	case anthropic.Wire:
-		return anthropic.New(model, anthropic.Options{APIKey: key, BaseURL: c.BaseURL, Info: info, Stall: o.Stall}), nil
-	case openai.WireChat:
-		p := openai.ProfileOf(c.Profile)
-		return openai.NewChat(model, openai.Options{APIKey: key, BaseURL: c.BaseURL, Info: info, Stall: o.Stall, Profile: &p, Query: c.Query}), nil
-	}
-	return nil, fmt.Errorf("provider: providers.%s speaks the wire %q: there are %s and %s", name, c.Wire, anthropic.Wire, openai.WireChat)
+	return build(k, key)
 }

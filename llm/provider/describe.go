@@ -1,0 +1,116 @@
+package provider
+
+import (
+	"errors"
+
+	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/catalog"
+)
+
+// Known is what is known of a model, and where it is from.
+type Known struct {
+	Ref      string // provider:model, with aliases resolved
+	Info     llm.Info
+	Provider Custom
+	// Catalog is the catalog's entry and Report what the provider said of the
+	// model; nil if there is none.
+	Catalog *catalog.Model
+	Report  *Report
+	// Near are the models of the catalog with the likest names, where it does
+	// not have this one.
+	Near []string
+
+	ContextFrom catalog.From
+	OutputFrom  catalog.From // "" if it is unknown, as of the price
+	PriceFrom   catalog.From
+}
+
+// Describe says what is known of a model, in the order settings, provider,
+// catalog, assumption. It needs no key and no network, and opens nothing.
+func (o Options) Describe(ref string) (Known, error) {
+	full, name, model, err := o.Resolve(ref)
+	if err != nil {
+		return Known{}, err
+	}
+	c, err := o.Find(name)
+	if err != nil {
+		return Known{}, err
+	}
+	usual, unknown := catalog.Named(name)
+	// Another server under its name may have other models at other prices.
+	same := unknown == nil && (c.BaseURL == usual.BaseURL || Custom{Provider: usual}.mayHaveKey(c.BaseURL))
+	k := Known{Ref: full, Provider: c, Info: llm.Info{Provider: name, Name: model, Wire: c.Wire, Output: c.Output, Traits: c.Traits}}
+	context := c.Context
+	if m, err := catalog.Lookup(name, model); err == nil && same {
+		k.Catalog = &m
+		k.Info, context = m.Info(), m.Context
+		k.Info.Name = model // the dated name, where the entry has none
+		if m.Wire == usual.Wire {
+			k.Info.Wire = c.Wire
+		}
+		k.PriceFrom = fromIf(m.Price != nil, catalog.FromCatalog)
+	} else {
+		var e *catalog.UnknownError
+		if errors.As(err, &e) && e.Model != "" {
+			k.Near = e.Near
+		}
+	}
+	k.OutputFrom = fromIf(k.Info.Output > 0, catalog.FromCatalog)
+	reported := 0
+	if o.Reported != nil {
+		if r, ok := o.Reported(name, c.BaseURL, model); ok {
+			k.Report, reported = &r, r.Context
+			r.apply(&k)
+		}
+	}
+	k.Info.Context, k.ContextFrom = catalog.Window(0, reported, context, c.Local || unknown != nil && atHome(c.BaseURL))
+	if c.Local && k.Info.Price == nil {
+		k.Info.Price, k.PriceFrom = &llm.Price{}, catalog.FromCatalog
+	}
+	if o.Change != nil {
+		was := k.Info
+		o.Change(&k.Info)
+		if k.Info.Context != was.Context {
+			k.ContextFrom = catalog.FromSettings
+		}
+		if k.Info.Output != was.Output {
+			k.OutputFrom = catalog.FromSettings
+		}
+		if k.Info.Price != was.Price {
+			k.PriceFrom = catalog.FromSettings
+		}
+	}
+	return k, nil
+}
+
+// apply lays what the provider said over what the catalog says.
+func (r Report) apply(k *Known) {
+	if r.Output > 0 {
+		k.Info.Output, k.OutputFrom = r.Output, catalog.FromProvider
+	}
+	if r.Price != nil && !sameRates(r.Price, k.Info.Price) {
+		k.Info.Price, k.PriceFrom = r.Price, catalog.FromProvider
+	}
+	if r.Images != nil {
+		k.Info.Traits.Images = *r.Images
+	}
+	if r.Tools != nil {
+		k.Info.Traits.NoTools = !*r.Tools
+	}
+	if r.Thinking != nil {
+		k.Info.Traits.Thinking = *r.Thinking
+	}
+}
+
+func fromIf(known bool, from catalog.From) catalog.From {
+	if known {
+		return from
+	}
+	return ""
+}
+
+// sameRates reports whether the price is b but for what b knows of long
+// prompts, of which lists of models say nothing.
+func sameRates(a, b *llm.Price) bool {
+	return b != nil && a.Input == b.Input && a.Output == b.Output && a.CacheRead == b.CacheRead
+}

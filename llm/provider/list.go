@@ -1,0 +1,250 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/cantle-dev/cantle/llm/anthropic"
+	"github.com/cantle-dev/cantle/llm/openai"
+)
+
+// ErrNoList means that a provider has no list of models that can be asked for.
+var ErrNoList = errors.New("no list of models")
+
+// listTimeout is how long a provider has for one answer.
+const listTimeout = 10 * time.Second
+
+// List asks a provider which models it has and what it says of them. It is the
+// only thing in this package that opens a connection.
+func (o Options) List(ctx context.Context, provider string) (*Listing, error) {
+	c, err := o.Find(provider)
+	if err != nil {
+		return nil, err
+	}
+	kind := c.List
+	if kind == "" && c.Wire == anthropic.Wire {
+		kind = "anthropic"
+	}
+	if kind == "none" || c.Template() || kind != "anthropic" && c.Wire != openai.WireChat {
+		return nil, fmt.Errorf("provider: %s: %w", provider, ErrNoList)
+	}
+	key, _, err := o.Key(c)
+	if err != nil {
+		return nil, err
+	}
+	l := lister{ctx: ctx, c: c, key: key, client: o.Client}
+	if l.client == nil {
+		l.client = &http.Client{}
+	}
+	client := *l.client
+	client.CheckRedirect = stayHome
+	l.client = &client
+
+	ask := map[string]func() ([]Report, error){
+		"": l.openai, "openai": l.openai, "anthropic": l.anthropic, "ollama": l.ollama, "lmstudio": l.lmstudio, "llamacpp": l.llamacpp,
+	}[kind]
+	if ask == nil {
+		return nil, fmt.Errorf("provider: providers.%s lists its models as %q, which is not known", provider, kind)
+	}
+	models, err := ask()
+	if err != nil {
+		return nil, fmt.Errorf("provider: listing the models of %s: %w", provider, err)
+	}
+	return &Listing{Version: listingVersion, Provider: provider, BaseURL: c.BaseURL, Models: models}, nil
+}
+
+// stayHome refuses to follow a redirect to another host: the key is in a
+// header that would go along.
+func stayHome(next *http.Request, via []*http.Request) error {
+	if len(via) >= 5 {
+		return errors.New("too many redirects")
+	}
+	if first := via[0].URL; next.URL.Host != first.Host || next.URL.Scheme != first.Scheme {
+		return fmt.Errorf("it redirects to %s, where the key must not go", next.URL.Host)
+	}
+	return nil
+}
+
+// lister asks one provider.
+type lister struct {
+	ctx    context.Context
+	c      Custom
+	key    string
+	client *http.Client
+}
+
+// base is the base URL without a path that belongs to a wire, and its query.
+func (l lister) base(suffixes ...string) (base, query string) {
+	base, query, _ = strings.Cut(l.c.BaseURL, "?")
+	base = strings.TrimRight(base, "/")
+	for _, s := range suffixes {
+		base = strings.TrimRight(strings.TrimSuffix(base, s), "/")
+	}
+	q, _ := url.ParseQuery(query)
+	maps.Copy(q, l.c.Query)
+	return base, q.Encode()
+}
+
+// errStatus is an answer that is none.
+type errStatus struct {
+	code int
+	text string
+}
+
+func (e *errStatus) Error() string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s: %s", e.code, http.StatusText(e.code), e.text))
+}
+
+// get asks for a JSON object, or a list, which becomes the object's "data".
+// With a body it is a POST.
+func (l lister) get(address string, body any, header ...string) (object, error) {
+	ctx, cancel := context.WithTimeout(l.ctx, listTimeout)
+	defer cancel()
+	method, content := http.MethodGet, []byte(nil)
+	if body != nil {
+		var err error
+		if content, err = json.Marshal(body); err != nil {
+			return nil, err
+		}
+		method = http.MethodPost
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(content))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	for name, v := range l.c.Header {
+		req.Header[http.CanonicalHeaderKey(name)] = v
+	}
+	resp, err := l.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }() // all of it was read, or it is given up
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxListing+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > maxListing:
+		return nil, fmt.Errorf("the answer is longer than %d bytes", maxListing)
+	case resp.StatusCode != http.StatusOK:
+		return nil, &errStatus{resp.StatusCode, l.redact(text)}
+	}
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		return nil, fmt.Errorf("the answer of %s is not JSON: %w", req.URL.Redacted(), err)
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		return v, nil
+	case []any:
+		return object{"data": v}, nil
+	}
+	return nil, fmt.Errorf("the answer of %s is neither an object nor a list", req.URL.Redacted())
+}
+
+// redact is the beginning of an error's text, without the key.
+func (l lister) redact(text []byte) string {
+	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(text[:min(len(text), 4096)]), "")), " ")
+	if l.key != "" {
+		s = strings.ReplaceAll(s, l.key, "…")
+	}
+	return s[:min(len(s), 300)]
+}
+
+func (l lister) bearer() []string {
+	if l.key == "" {
+		return nil
+	}
+	if h := openai.ProfileOf(l.c.Profile).KeyHeader; h != "" {
+		return []string{h, l.key}
+	}
+	return []string{"Authorization", "Bearer " + l.key}
+}
+
+func withQuery(address, query string) string {
+	if query == "" {
+		return address
+	}
+	return address + "?" + query
+}
+
+// openai asks as OpenAI's clients do; most servers say more than OpenAI does.
+func (l lister) openai() ([]Report, error) {
+	base, query := l.base("/chat/completions")
+	answer, err := l.get(withQuery(base+"/models", query), nil, l.bearer()...)
+	if err != nil {
+		return nil, err
+	}
+	return l.reports(answer)
+}
+
+func (l lister) reports(answer object) ([]Report, error) {
+	models, ok := answer.list("data")
+	if !ok {
+		if models, ok = answer.list("models"); !ok {
+			return nil, errors.New("the answer has no list of models")
+		}
+	}
+	var out []Report
+	for _, m := range models {
+		if r := m.report(l.c.Profile); r.ID != "" {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// maxPages bounds a list that never ends.
+const maxPages = 50
+
+func (l lister) anthropic() ([]Report, error) {
+	base, _ := l.base("/v1")
+	header := []string{"Anthropic-Version", "2023-06-01"}
+	if v := l.c.Set["version"]; v != "" {
+		header[1] = v
+	}
+	if l.key != "" {
+		header = append(header, "X-Api-Key", l.key)
+	}
+	var out []Report
+	after := ""
+	for range maxPages {
+		query := url.Values{"limit": {"1000"}}
+		if after != "" {
+			query.Set("after_id", after)
+		}
+		answer, err := l.get(base+"/v1/models?"+query.Encode(), nil, header...)
+		if err != nil {
+			return nil, err
+		}
+		page, err := l.reports(answer)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, page...)
+		last := answer.text("last_id")
+		if !answer.yes("has_more") || last == "" || last == after {
+			return out, nil
+		}
+		after = last
+	}
+	return nil, fmt.Errorf("the list has more than %d pages", maxPages)
+}

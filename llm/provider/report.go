@@ -1,0 +1,129 @@
+package provider
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/cantle-dev/cantle/internal/x/atomicfile"
+	"github.com/cantle-dev/cantle/llm"
+)
+
+// Report is what a provider says of a model. What it does not say is 0 or nil.
+type Report struct {
+	ID   string `json:"id"`
+	Name string `json:"name,omitempty"`
+	// Context is the window that the model is served with, in tokens. Max is
+	// the one that it was made for, where a local server can serve less.
+	Context  int        `json:"context,omitempty"`
+	Max      int        `json:"max,omitempty"`
+	Output   int        `json:"output,omitempty"`
+	Price    *llm.Price `json:"price,omitempty"`
+	Images   *bool      `json:"images,omitempty"`
+	Tools    *bool      `json:"tools,omitempty"`
+	Thinking *bool      `json:"thinking,omitempty"`
+}
+
+// Listing is a provider's list of models.
+type Listing struct {
+	Version  int       `json:"version"`
+	Provider string    `json:"provider"`
+	BaseURL  string    `json:"baseUrl"`
+	Time     time.Time `json:"time"` // when it was asked; the caller sets it
+	Models   []Report  `json:"models"`
+}
+
+// listingVersion is of the form of a kept listing.
+const listingVersion = 1
+
+// Cache keeps listings in a folder, a file a provider. It is safe for
+// concurrent use, by several processes too.
+type Cache struct {
+	Dir string
+
+	mu     sync.Mutex
+	loaded map[string]*Listing
+}
+
+func (c *Cache) path(provider string) string {
+	return filepath.Join(c.Dir, url.PathEscape(provider)+".json")
+}
+
+// Save keeps a listing in the place of an earlier one of the same provider.
+func (c *Cache) Save(l *Listing) error {
+	l.Version = listingVersion
+	text, err := json.MarshalIndent(l, "", " ")
+	if err == nil {
+		err = os.MkdirAll(c.Dir, 0o700)
+	}
+	if err == nil {
+		err = atomicfile.Write(c.path(l.Provider), append(text, '\n'), atomicfile.Options{})
+	}
+	if err != nil {
+		return fmt.Errorf("provider: keeping the models of %s: %w", l.Provider, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.loaded, l.Provider)
+	return nil
+}
+
+// maxListing bounds a listing: OpenRouter's has some 1 MB.
+const maxListing = 32 << 20
+
+// Load returns the listing that is kept of a provider. That there is none is
+// [fs.ErrNotExist].
+func (c *Cache) Load(provider string) (*Listing, error) {
+	path := c.path(provider)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("provider: %w", err)
+	}
+	var l Listing
+	var text []byte
+	if info.Size() > maxListing || !info.Mode().IsRegular() {
+		err = errors.New("not a list of models")
+	} else if text, err = os.ReadFile(path); err == nil {
+		err = json.Unmarshal(text, &l)
+	}
+	if err == nil && l.Version != listingVersion {
+		err = fmt.Errorf("version %d is not %d", l.Version, listingVersion)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("provider: %s: %w: remove it, or ask the provider again", path, err)
+	}
+	return &l, nil
+}
+
+// Reported is for [Options.Reported]. A listing of another address does not
+// count, nor one that cannot be read: [Cache.Load] says why.
+func (c *Cache) Reported(provider, baseURL, model string) (Report, bool) {
+	c.mu.Lock()
+	l, ok := c.loaded[provider]
+	if !ok {
+		var err error
+		if l, err = c.Load(provider); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			l = nil
+		}
+		if c.loaded == nil {
+			c.loaded = map[string]*Listing{}
+		}
+		c.loaded[provider] = l
+	}
+	c.mu.Unlock()
+	if l == nil || l.BaseURL != baseURL {
+		return Report{}, false
+	}
+	for _, r := range l.Models {
+		if r.ID == model {
+			return r, true
+		}
+	}
+	return Report{}, false
+}
