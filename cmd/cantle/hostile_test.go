@@ -176,3 +176,16 @@ func TestFilesWithoutEnd(t *testing.T) {
 		}
 	}
 }
+
+// exec runs the program with arguments that are not run's, and no terminal.
+func (w *world) exec(args ...string) (string, string, int) {
+	w.t.Helper()
+	cmd := exec.Command(program, args...)
+	cmd.Dir, cmd.Env = w.dir, w.env
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		w.t.Fatal(err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}

@@ -21,7 +21,7 @@ func advise(err error) string {
 	case errors.As(err, &locked):
 		text += "\n  Go on in a copy with --fork."
 	case errors.As(err, &corrupt):
-		text += "\n  Begin a new session, or mend the line by hand: nothing was changed."
+		text += "\n  Copy what can be read into a new session: cantle sessions salvage " + corrupt.Session
 	}
 	return text
 }

@@ -1,9 +1,11 @@
 package cli
 
 import (
-	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 
@@ -12,100 +14,123 @@ import (
 
 // asker puts questions to the person at the terminal.
 type asker struct {
-	e     Env
-	out   output
-	mu    sync.Mutex
-	lines chan string
+	e   Env
+	out *textOut // nil where the answer is not shown as it comes
+	src *source
+	mu  sync.Mutex
 }
 
-func newAsker(e Env, out output) *asker { return &asker{e: e, out: out} }
-
-// read returns the next line, or "" with false when ctx ends.
-func (a *asker) read(ctx context.Context) (string, bool) {
-	if a.lines == nil {
-		a.lines = make(chan string)
-		go func() {
-			defer close(a.lines)
-			sc := bufio.NewScanner(a.e.In)
-			for sc.Scan() {
-				a.lines <- sc.Text()
-			}
-		}()
-	}
-	select {
-	case l, ok := <-a.lines:
-		return l, ok
-	case <-ctx.Done():
-		return "", false
-	}
+func newAsker(e Env, out output, src *source) *asker {
+	t, _ := out.(*textOut)
+	return &asker{e: e, out: t, src: src}
 }
 
+// why is the data of a gate's question.
+type why struct {
+	Reason string `json:"reason"`
+	Firm   bool   `json:"firm"` // the answer is for this call alone, and a person's
+}
+
+func whyOf(q *agent.Question) why {
+	var w why
+	_ = json.Unmarshal(q.Data, &w) // other questions have other data
+	return w
+}
+
+// ask waits for the answer. A terminal that is closed answers nothing: the
+// question goes on waiting.
 func (a *asker) ask(ctx context.Context, _ *agent.Turn, q *agent.Question) (*agent.Answer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if t, ok := a.out.(*textOut); ok {
-		t.mu.Lock()
-		t.spin.stop()
-		t.endLine()
-		t.mu.Unlock()
+	if a.out != nil {
+		a.out.pause()
 	}
-	a.show(q)
+	w := whyOf(q)
+	a.show(q, w, maxPreview)
+	// What was typed before the question was seen is no answer to it.
+	defer a.src.aside()()
+	choices := "[y]es / [n]o / [a]lways this tool"
+	if w.Firm {
+		choices = "[y]es / [n]o"
+	}
+	if cut(q) {
+		choices += " / [d]iff in full"
+	}
 	for {
-		fmt.Fprint(a.e.Err, "Allow? [y]es / [n]o / [a]lways this tool: ")
-		line, ok := a.read(ctx)
-		if !ok {
+		fmt.Fprintf(a.e.Err, "Allow? %s, or say what to do instead: ", choices)
+		line, err := a.src.line(ctx)
+		if err != nil {
 			fmt.Fprintln(a.e.Err)
-			if err := context.Cause(ctx); err != nil {
-				return nil, err
+			if errors.Is(err, io.EOF) {
+				err = agent.ErrPending
 			}
-			return &agent.Answer{Reason: "the terminal was closed"}, nil
+			return nil, err
 		}
-		switch strings.ToLower(strings.TrimSpace(line)) {
+		switch t := strings.TrimSpace(line); strings.ToLower(t) {
 		case "y", "yes":
 			return &agent.Answer{OK: true}, nil
 		case "a", "always":
+			if w.Firm {
+				fmt.Fprintln(a.e.Err, "This is asked each time.")
+				continue
+			}
 			return &agent.Answer{OK: true, Data: []byte(`"always"`)}, nil
 		case "n", "no", "":
 			return &agent.Answer{Reason: "the user said no"}, nil
+		case "d", "diff":
+			a.show(q, w, 0)
 		default:
-			return &agent.Answer{Reason: "the user said: " + strings.TrimSpace(line)}, nil
+			return &agent.Answer{Reason: "the user said: " + clean(t)}, nil
 		}
 	}
 }
 
-// maxPreview bounds the lines of a diff that a question shows; a command is
-// always shown whole.
-const maxPreview = 60
+// maxPreview bounds the lines of a diff that a question shows unasked; a
+// command is always shown whole.
+const maxPreview = 200
 
-func (a *asker) show(q *agent.Question) {
+func cut(q *agent.Question) bool {
+	return q.Call != nil && q.Call.Preview != nil && q.Call.Preview.Text == "" && strings.Count(q.Call.Preview.Diff, "\n") > maxPreview
+}
+
+// show shows what a question is about; most 0 is all of a diff.
+func (a *asker) show(q *agent.Question, w why, most int) {
 	c := q.Call
 	if c == nil {
-		fmt.Fprintf(a.e.Err, "%s: %s\n", q.Kind, clean(string(q.Data)))
+		fmt.Fprintf(a.e.Err, "%s: %s\n", oneLine(q.Kind), visible(string(q.Data)))
 		return
 	}
+	var b strings.Builder
 	who := ""
 	if q.Path != "" {
 		who = " (" + q.Path + ")"
 	}
-	fmt.Fprintf(a.e.Err, "\n%s%s wants to run:\n", clean(c.Name), who)
+	fmt.Fprintf(&b, "\n%s%s wants to run", oneLine(c.Name), oneLine(who))
+	if w.Reason != "" {
+		fmt.Fprintf(&b, " (%s)", oneLine(w.Reason))
+	}
+	b.WriteString(":\n")
 	switch p := c.Preview; {
 	case p == nil:
-		fmt.Fprintf(a.e.Err, "%s\n", clean(string(c.Input)))
+		b.WriteString(visible(string(c.Input)) + "\n")
 	case p.Text != "":
-		fmt.Fprintf(a.e.Err, "%s\n", clean(p.Text))
+		b.WriteString(visible(p.Text) + "\n")
 	default:
-		fmt.Fprintln(a.e.Err, oneLine(p.Title))
-		lines := strings.Split(strings.TrimRight(clean(p.Diff), "\n"), "\n")
-		fmt.Fprintln(a.e.Err, strings.Join(lines[:min(len(lines), maxPreview)], "\n"))
-		if n := len(lines) - maxPreview; n > 0 {
-			fmt.Fprintf(a.e.Err, "… %d more lines\n", n)
+		b.WriteString(oneLine(p.Title) + "\n")
+		lines := strings.Split(strings.TrimRight(visible(p.Diff), "\n"), "\n")
+		n := len(lines)
+		if most > 0 {
+			n = min(n, most)
+		}
+		b.WriteString(strings.Join(lines[:n], "\n") + "\n")
+		if more := len(lines) - n; more > 0 {
+			fmt.Fprintf(&b, "… %d more lines\n", more)
 		}
 	}
 	for _, acc := range c.Access {
-		fmt.Fprintf(a.e.Err, "  %s %s\n", acc.Op, oneLine(acc.Target))
+		if c.Preview == nil || acc.Target != c.Preview.Text {
+			fmt.Fprintf(&b, "  %s %s\n", acc.Op, oneLine(acc.Target))
+		}
 	}
+	_, _ = io.WriteString(a.e.Err, b.String())
 }
-
-// oneLine shows all of s in one line, so that the name of a file cannot look
-// like a line of the question.
-func oneLine(s string) string { return strings.ReplaceAll(clean(s), "\n", "⏎") }

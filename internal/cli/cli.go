@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/cantle-dev/cantle/internal/app"
 	"github.com/cantle-dev/cantle/internal/config"
@@ -49,10 +50,7 @@ type Env struct {
 
 // System is the Env of the process.
 func System() Env {
-	tty := func(f *os.File) bool {
-		i, err := f.Stat()
-		return err == nil && i.Mode()&os.ModeCharDevice != 0 && i.Mode()&os.ModeDevice != 0 && f.Name() != os.DevNull && isTerminal(f)
-	}
+	tty := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 	dir, _ := os.Getwd()        // "" is told when it is needed
 	home, _ := os.UserHomeDir() // likewise
 	return Env{
@@ -98,7 +96,7 @@ func Main(ctx context.Context, e Env, args []string) int {
 			return ExitUsage
 		}
 	}
-	fmt.Fprintln(e.Err, "cantle: "+clean(err.Error()))
+	fmt.Fprintln(e.Err, "cantle: "+clean(advise(err)))
 	if errors.Is(err, app.ErrUsage) || isConfig(err) {
 		return ExitUsage
 	}
@@ -114,16 +112,21 @@ func newRoot(e Env) *cobra.Command {
 	var plain bool
 	f := &flags{}
 	root := &cobra.Command{
-		Use:           "cantle",
-		Short:         "A terminal coding agent for any model",
-		Long:          "Cantle is a terminal coding agent: the model proposes, Cantle validates, executes and records.",
+		Use:   "cantle",
+		Short: "A terminal coding agent for any model",
+		Long: "Cantle is a terminal coding agent: the model proposes, Cantle validates, executes and records.\n\n" +
+			"With no command, at a terminal, you talk with it. For one task, or in a script, there is cantle run.",
 		Version:       Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if plain || e.Getenv("CANTLE_PLAIN") != "" {
+			asked := plain || on(e.Getenv("CANTLE_PLAIN"))
+			switch {
+			case asked, e.InTTY && e.OutTTY:
 				return plainLoop(cmd.Context(), e, f)
+			case cmd.Flags().NFlag() > 0:
+				return app.Usage("there is no terminal to talk at: use cantle run for one task, or --plain to talk line by line")
 			}
 			return cmd.Help()
 		},
@@ -135,6 +138,15 @@ func newRoot(e Env) *cobra.Command {
 	root.AddCommand(newRun(e), newSessions(e), newModels(e), newDoctor(e), newVersion(e))
 	noArgsIsUsage(root)
 	return root
+}
+
+// on reports whether a variable turns something on.
+func on(v string) bool {
+	switch v {
+	case "", "0", "false", "no":
+		return false
+	}
+	return true
 }
 
 // noArgsIsUsage makes wrong arguments errors of usage.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/cantle-dev/cantle/internal/app"
 	"github.com/cantle-dev/cantle/internal/config"
 	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/tool"
 )
 
 // flags are those of every command that runs the agent.
@@ -30,27 +32,27 @@ type flags struct {
 func (f *flags) add(c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVarP(&f.model, "model", "m", "", "the model, as provider:model")
-	fs.StringVarP(&f.dir, "cd", "C", "", "work in this directory")
-	fs.StringVar(&f.mode, "mode", "", "permission mode: default, acceptEdits, plan, dontAsk, bypassPermissions")
+	fs.VarP((*given)(&f.dir), "cd", "C", "work in this directory")
+	fs.Var((*given)(&f.mode), "mode", "permission mode: default, acceptEdits, plan, dontAsk, bypassPermissions")
 	fs.BoolVarP(&f.yes, "yes", "y", false, "answer yes where the mode asks; ask rules and sensitive paths still ask")
-	fs.StringArrayVar(&f.allow, "allow", nil, "allow this tool (again for more)")
-	fs.StringArrayVar(&f.deny, "deny", nil, "deny this tool (again for more)")
-	fs.StringArrayVar(&f.ask, "ask", nil, "ask about this tool (again for more)")
+	fs.Var((*many)(&f.allow), "allow", "allow this tool (again for more)")
+	fs.Var((*many)(&f.deny), "deny", "deny this tool (again for more)")
+	fs.Var((*many)(&f.ask), "ask", "ask about this tool (again for more)")
 	fs.BoolVarP(&f.cont, "continue", "c", false, "go on with the last session of this directory")
 	fs.VarP((*given)(&f.resume), "resume", "r", "go on with this session (an id, or its beginning)")
 	fs.VarP((*given)(&f.resume), "session", "s", "the same as --resume")
 	fs.BoolVar(&f.fork, "fork", false, "with --continue or --resume: go on in a copy")
 	fs.BoolVar(&f.noSession, "no-session", false, "record nothing")
-	fs.StringVar(&f.effort, "effort", "", "how much to think: off, minimal, low, medium, high, xhigh")
-	fs.StringVar(&f.maxTurns, "max-turns", "", "most model responses (default 40)")
-	fs.StringVar(&f.maxTokens, "max-tokens", "", "most tokens, input and output together")
-	fs.StringVar(&f.maxCost, "max-cost", "", "most US dollars")
-	fs.StringVar(&f.timeout, "timeout", "", "most wall time, as 10m")
-	fs.StringVar(&f.schema, "schema", "", "answer with JSON of this schema: a file, or the schema itself")
-	fs.StringVar(&f.system, "system", "", "base guidance in the place of Cantle's own")
-	fs.StringVar(&f.appendSystem, "append-system", "", "text for the end of the system prompt")
-	fs.StringArrayVar(&f.set, "set", nil, "a setting, as key=value (again for more)")
-	fs.StringArrayVar(&f.addDir, "add-dir", nil, "a further directory of the workspace (again for more)")
+	fs.Var((*given)(&f.effort), "effort", "how much to think: off, minimal, low, medium, high, xhigh")
+	fs.Var((*given)(&f.maxTurns), "max-turns", "most model responses (default 40)")
+	fs.Var((*given)(&f.maxTokens), "max-tokens", "most tokens, input and output together")
+	fs.Var((*given)(&f.maxCost), "max-cost", "most US dollars")
+	fs.Var((*given)(&f.timeout), "timeout", "most wall time, as 10m")
+	fs.Var((*given)(&f.schema), "schema", "answer with JSON of this schema: a file, or the schema itself")
+	fs.Var((*given)(&f.system), "system", "base guidance in the place of Cantle's own")
+	fs.Var((*given)(&f.appendSystem), "append-system", "text for the end of the system prompt")
+	fs.Var((*many)(&f.set), "set", "a setting, as key=value (again for more)")
+	fs.Var((*many)(&f.addDir), "add-dir", "a further directory of the workspace (again for more)")
 }
 
 // given is text that may not be empty: --resume "$ID" must not begin a new
@@ -65,6 +67,54 @@ func (g *given) Set(s string) error {
 	}
 	*g = given(s)
 	return nil
+}
+
+// many is a list of texts that may not be empty.
+type many []string
+
+func (m *many) String() string { return strings.Join(*m, ", ") }
+func (m *many) Type() string   { return "string" }
+func (m *many) Set(s string) error {
+	var g given
+	if err := g.Set(s); err != nil {
+		return err
+	}
+	*m = append(*m, s)
+	return nil
+}
+
+// oneOf is one of a few words.
+type oneOf struct {
+	to *string
+	of []string
+}
+
+func (o *oneOf) String() string {
+	if o.to == nil {
+		return ""
+	}
+	return *o.to
+}
+func (o *oneOf) Type() string { return "string" }
+func (o *oneOf) Set(s string) error {
+	if !slices.Contains(o.of, s) {
+		return fmt.Errorf("use %s", strings.Join(o.of, " or "))
+	}
+	*o.to = s
+	return nil
+}
+
+// form is the form of the output, which several flags say.
+type form struct{ to *string }
+
+func (f *form) String() string { return "" }
+func (f *form) Type() string   { return "string" }
+func (f *form) Set(s string) error {
+	o := oneOf{f.to, []string{"text", "json", "stream-json"}}
+	if was := *f.to; was != "" && was != s {
+		return fmt.Errorf("it is %s already, and contradicts that", was)
+	}
+	return o.Set(s)
 }
 
 // flagError is a flag that could not be read, so that no command ran.
@@ -220,8 +270,33 @@ func (f *flags) readSchema(dir string) (*llm.Schema, error) {
 	if typ != "object" {
 		return nil, app.Usage("--schema: its type must be \"object\"")
 	}
+	if err := tool.Validate(schemaSchema, raw); err != nil {
+		return nil, app.Usage("--schema: it is not a JSON Schema: %w", err)
+	}
 	return &llm.Schema{Name: "answer", JSON: raw}, nil
 }
+
+// schemaSchema says what a JSON Schema looks like, as far as answers are held
+// against it.
+var schemaSchema = json.RawMessage(`{"$ref": "#/$defs/schema", "$defs": {
+	"schema": {"anyOf": [{"type": "boolean"}, {"type": "object", "properties": {
+		"type": {"anyOf": [{"$ref": "#/$defs/type"}, {"type": "array", "items": {"$ref": "#/$defs/type"}, "minItems": 1}]},
+		"properties": {"$ref": "#/$defs/schemas"}, "patternProperties": {"$ref": "#/$defs/schemas"},
+		"$defs": {"$ref": "#/$defs/schemas"}, "definitions": {"$ref": "#/$defs/schemas"},
+		"required": {"type": "array", "items": {"type": "string"}},
+		"enum": {"type": "array", "minItems": 1},
+		"items": {"$ref": "#/$defs/schema"}, "additionalProperties": {"$ref": "#/$defs/schema"}, "not": {"$ref": "#/$defs/schema"},
+		"prefixItems": {"$ref": "#/$defs/list"}, "anyOf": {"$ref": "#/$defs/list"}, "oneOf": {"$ref": "#/$defs/list"}, "allOf": {"$ref": "#/$defs/list"},
+		"minimum": {"type": "number"}, "maximum": {"type": "number"}, "exclusiveMinimum": {"type": "number"}, "exclusiveMaximum": {"type": "number"},
+		"minItems": {"$ref": "#/$defs/size"}, "maxItems": {"$ref": "#/$defs/size"}, "minLength": {"$ref": "#/$defs/size"},
+		"maxLength": {"$ref": "#/$defs/size"}, "minProperties": {"$ref": "#/$defs/size"}, "maxProperties": {"$ref": "#/$defs/size"},
+		"pattern": {"type": "string"}, "$ref": {"type": "string"}, "description": {"type": "string"}, "title": {"type": "string"}
+	}}]},
+	"type": {"enum": ["null", "boolean", "object", "array", "number", "string", "integer"]},
+	"schemas": {"type": "object", "additionalProperties": {"$ref": "#/$defs/schema"}},
+	"list": {"type": "array", "items": {"$ref": "#/$defs/schema"}, "minItems": 1},
+	"size": {"type": "integer", "minimum": 0}
+}}`)
 
 func quantity(n int64) string {
 	switch {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cantle-dev/cantle/agent"
-	"github.com/cantle-dev/cantle/internal/app"
 	"github.com/cantle-dev/cantle/llm"
 )
 
@@ -22,16 +21,21 @@ type output interface {
 	close(res *agent.Result, err error, code int) error
 }
 
-func newOutput(e Env, form string, verbose bool) (output, error) {
-	switch form {
-	case "text":
-		return &textOut{e: e, live: e.OutTTY, chatty: verbose || e.OutTTY && e.ErrTTY}, nil
-	case "json":
-		return &jsonOut{e: e, verbose: verbose}, nil
-	case "stream-json":
-		return &jsonOut{e: e, verbose: verbose, stream: true}, nil
+// newOutput makes the output of a form: json, stream-json, or else text.
+func newOutput(e Env, form string, verbose bool) output {
+	if form == "json" || form == "stream-json" {
+		return &jsonOut{e: e, verbose: verbose, stream: form == "stream-json"}
 	}
-	return nil, app.Usage("--output %q: use text, json or stream-json", form)
+	return &textOut{e: e, live: e.OutTTY, chatty: verbose || e.OutTTY && e.ErrTTY}
+}
+
+// warn says on a terminal what was left out of the settings. Into a file it
+// goes only where asked for: there is nothing on standard error of a run that
+// went well.
+func (e Env) warn(text string, verbose bool) {
+	if verbose || e.ErrTTY {
+		fmt.Fprintln(e.Err, "cantle: "+clean(text))
+	}
 }
 
 // SchemaVersion is the version of the documents that run writes.
@@ -53,6 +57,7 @@ type Document struct {
 	Reason      string            `json:"reason,omitempty"`
 	Denials     []agent.Denial    `json:"permission_denials,omitempty"`
 	Questions   []*agent.Question `json:"questions,omitempty"` // that wait, at exit 4
+	Warnings    []string          `json:"warnings,omitempty"`  // settings that were left out, and why
 	StandIn     bool              `json:"stand_in,omitempty"`
 	Duration    int64             `json:"duration_ms"`
 	ExitCode    int               `json:"exit_code"`
@@ -94,6 +99,7 @@ type jsonOut struct {
 	e               Env
 	verbose, stream bool
 	standIn         bool
+	warnings        []string
 	mu              sync.Mutex
 	closed          bool // the closing document is written: nothing follows it
 }
@@ -127,70 +133,77 @@ func (o *jsonOut) event(ev agent.Event) {
 }
 
 func (o *jsonOut) note(text string) {
-	if o.verbose {
-		fmt.Fprintln(o.e.Err, "cantle: "+clean(text))
-	}
+	o.warnings = append(o.warnings, text)
+	o.e.warn(text, o.verbose)
 }
 
 func (o *jsonOut) close(res *agent.Result, err error, code int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	d := document(res, err, code)
-	d.StandIn = o.standIn
+	d.StandIn, d.Warnings = o.standIn, o.warnings
 	o.closed = true
 	return jsonLine(o.e.Out, d)
 }
 
 // textOut prints the answer, and for a person at a terminal what is done.
 type textOut struct {
-	e       Env
-	live    bool // the answer is shown as it comes
-	chatty  bool // what is done is shown on standard error
-	mu      sync.Mutex
-	open    bool // the last line of the answer has no end yet
-	shown   strings.Builder
-	spin    *spinner
-	standIn bool
+	e      Env
+	live   bool // the answer is shown as it comes
+	chatty bool // what is done is shown on standard error
+	mu     sync.Mutex
+	open   bool // the last line of the answer has no end yet
+	shown  strings.Builder
+	spin   *spinner
 }
 
-func (o *textOut) note(text string) {
-	if o.chatty {
-		fmt.Fprintln(o.e.Err, "cantle: "+clean(text))
+func (o *textOut) note(text string) { o.e.warn(text, o.chatty) }
+
+func (o *textOut) complain(text string) {
+	o.pause()
+	fmt.Fprintln(o.e.Err, "cantle: "+clean(text))
+}
+
+// pause leaves the terminal to another: the cursor is at the start of a line.
+func (o *textOut) pause() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.endLine()
+}
+
+// wait shows that something is waited for.
+func (o *textOut) wait() {
+	if o.chatty && o.e.ErrTTY && o.spin == nil {
+		o.endLine()
+		o.spin = startSpinner(o.e.Err)
 	}
 }
 
-func (o *textOut) complain(text string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	fmt.Fprintln(o.e.Err, "cantle: "+clean(text))
+func (o *textOut) still() {
+	o.spin.stop()
+	o.spin = nil
 }
 
 func (o *textOut) event(ev agent.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.spin.stop()
-	o.spin = nil
 	switch d := ev.Data.(type) {
-	case agent.RunStarted:
-		o.standIn = o.standIn || d.StandIn && ev.Path == ""
-		if d.StandIn && ev.Path == "" && o.chatty {
-			fmt.Fprintf(o.e.Err, "cantle: %s is a stand-in, not a language model\n", clean(d.Model))
-		}
 	case agent.TextDelta:
 		if o.live && ev.Path == "" {
+			o.still()
 			t := clean(d.Text)
 			_, _ = io.WriteString(o.e.Out, t) // a terminal that went away ends the program anyway
 			o.shown.WriteString(t)
 			o.open = !strings.HasSuffix(t, "\n") && t != "" || t == "" && o.open
 		}
-		return
-	case agent.TurnStarted:
-		if o.chatty && o.e.ErrTTY {
-			o.spin = startSpinner(o.e.Err)
+	case agent.TurnStarted, agent.ThinkingDelta, agent.CallDelta, agent.ToolStarted, agent.ToolProgress, agent.Answered:
+		o.wait()
+	case agent.Asked:
+		o.still()
+	default:
+		if o.chatty {
+			o.progress(ev)
 		}
-	}
-	if o.chatty {
-		o.progress(ev)
 	}
 }
 
@@ -204,6 +217,10 @@ func (o *textOut) progress(ev agent.Event) {
 		at = ev.Path + " "
 	}
 	switch d := ev.Data.(type) {
+	case agent.RunStarted:
+		if d.StandIn && ev.Path == "" {
+			say("cantle: %s is a stand-in, not a language model", d.Model)
+		}
 	case agent.ToolFinished:
 		mark := "→"
 		if d.IsError {
@@ -211,19 +228,24 @@ func (o *textOut) progress(ev agent.Event) {
 		}
 		say("%s▸ %s %s %s", at, callLine(d.Call), mark, summary(d.Parts))
 	case agent.Retrying:
-		say("%s… %s: trying again in %v", at, clean(d.Error), d.Wait.Round(100*time.Millisecond))
+		say("%s… %s: trying again in %v", at, d.Error, d.Wait.Round(100*time.Millisecond))
+		o.wait()
 	case agent.Switched:
 		say("%s… %s answers in the place of %s", at, d.To, d.From)
 	case agent.Continued:
-		say("[continuation %d/%d]", d.Attempt, d.Of)
+		say("%s[continuation %d/%d]", at, d.Attempt, d.Of)
+	case agent.Compacted:
+		say("%s… the view was made smaller, from %s to %s tokens: %s", at, quantity(int64(d.Before)), quantity(int64(d.After)), d.Reason)
 	case agent.Repaired:
 		say("%s", d.Text)
 	case agent.Warning:
-		say("%s", clean(d.Text))
+		say("%s", d.Text)
 	}
 }
 
+// endLine makes what comes next begin on a line of its own.
 func (o *textOut) endLine() {
+	o.still()
 	if o.open {
 		_, _ = io.WriteString(o.e.Out, "\n")
 		o.open = false
@@ -233,7 +255,6 @@ func (o *textOut) endLine() {
 func (o *textOut) close(res *agent.Result, err error, code int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.spin.stop()
 	o.endLine()
 	text := ""
 	if res != nil {
@@ -304,19 +325,4 @@ func clipLine(s string, n int) string {
 		return string(r) + " …"
 	}
 	return string(r)
-}
-
-// clean takes out of text that is not ours what would drive a terminal.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < ' ' || r == 0x7F || r >= 0x80 && r < 0xA0:
-			return -1
-		case r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069: // changes of direction
-			return -1
-		}
-		return r
-	}, s)
 }

@@ -27,8 +27,10 @@ func settle(ctx context.Context, s *session.Session, ask agent.AskFunc) error {
 		}
 		a, err := ask(ctx, nil, &q)
 		switch {
-		case errors.Is(err, agent.ErrPending), ctx.Err() != nil:
-			return nil // the run says that it waits, or that it was ended
+		case ctx.Err() != nil:
+			return nil // the run says that it was ended
+		case errors.Is(err, agent.ErrPending):
+			continue // the run says that it waits
 		case err != nil:
 			return err
 		}
@@ -41,6 +43,38 @@ func settle(ctx context.Context, s *session.Session, ask agent.AskFunc) error {
 		}
 	}
 	return nil
+}
+
+// waiting answers the questions that wait in the session, before the run; nil
+// leaves them. Whoever goes on with a prompt goes on without answering, unless
+// --yes answers.
+func (f *runFlags) waiting(ask agent.AskFunc, conv *conversation, out output, prompt bool) agent.AskFunc {
+	if conv != nil {
+		ask = conv.recorded(out)
+	}
+	switch {
+	case f.yes:
+		if prompt {
+			ask = nil
+		}
+		return yes(ask)
+	case prompt:
+		return nil
+	}
+	return ask
+}
+
+// yes answers what a mode asks. What only a person may answer is left to ask.
+func yes(ask agent.AskFunc) agent.AskFunc {
+	return func(ctx context.Context, t *agent.Turn, q *agent.Question) (*agent.Answer, error) {
+		switch {
+		case q.Kind == "approve" && !whyOf(q).Firm:
+			return &agent.Answer{OK: true}, nil
+		case ask == nil:
+			return nil, agent.ErrPending
+		}
+		return ask(ctx, t, q)
+	}
 }
 
 // recorded answers a question that waits from an earlier run: the answers are

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,135 +8,159 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
+	"github.com/cantle-dev/cantle/internal/app"
 	"github.com/cantle-dev/cantle/llm"
 )
 
-// plainLoop talks line by line. A line that ends in a backslash goes on in the
-// next.
+// plain is a conversation line by line.
+type plain struct {
+	e    Env
+	f    *flags
+	out  *textOut
+	ask  *asker
+	line prompter
+	a    *app.App
+	// ended tells the signal that ends the talk.
+	ended func() os.Signal
+}
+
+// plainLoop talks until the input ends. A line that ends in a backslash goes
+// on in the next.
 func plainLoop(ctx context.Context, e Env, f *flags) error {
 	out := &textOut{e: e, live: true, chatty: true}
-	sc := bufio.NewScanner(e.In)
-	sc.Buffer(nil, maxLine)
-	asker := newAsker(e, out)
-	lines := make(chan string)
-	go func() {
-		defer close(lines)
-		for sc.Scan() {
-			lines <- sc.Text()
-		}
-	}()
-	asker.lines = lines
-	a, err := f.open(ctx, e, asker.ask)
-	if err != nil {
+	src := newSource(e)
+	p := &plain{e: e, f: f, out: out, ask: newAsker(e, out, src)}
+	var err error
+	if p.a, err = f.open(ctx, e, p.ask.ask); err != nil {
 		return err
 	}
-	defer a.Close()
-	for _, n := range a.Notes {
+	defer p.a.Close()
+	for _, n := range p.a.Notes {
 		out.note(n)
 	}
-	fmt.Fprintf(e.Err, "Cantle, with %s. /help says what can be typed; /exit ends.\n", a.Info.Ref())
-	if a.Info.Traits.StandIn {
+	h := &history{}
+	if home, err := e.home(); err == nil {
+		h = openHistory(filepath.Join(home, "history"))
+	}
+	p.line = newPrompter(e, src, h)
+	defer p.line.close()
+	// The terminal must not stay as the editor has it.
+	ctx, stop, ended := notify(ctx, p.line.close, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	p.ended = ended
+	fmt.Fprintf(e.Err, "Cantle, with %s. /help says what can be typed; /exit ends.\n", clean(p.a.Info.Ref()))
+	if p.a.Info.Traits.StandIn {
 		fmt.Fprintln(e.Err, "This is a stand-in, not a language model.")
 	}
-	say := func(in ...llm.Part) error {
-		runCtx, stop, _ := withSignals(ctx)
-		defer stop()
-		if len(in) == 0 {
-			if err := settle(runCtx, a.Session, asker.ask); err != nil {
-				return err
-			}
-		}
-		st := a.Agent.Stream(runCtx, a.Session, in...)
-		var failed error
-		for ev, err := range st.Events() {
-			if err != nil {
-				failed = err
-				break
-			}
-			out.event(ev)
-		}
-		res := st.Result()
-		if err := out.close(res, failed, codeOf(res, nil)); err != nil {
+	if len(p.a.Session.Pending()) > 0 { // an earlier run ended on questions
+		if err := p.say(ctx); err != nil {
 			return err
 		}
-		out.shown.Reset()
-		if errors.Is(failed, io.EOF) {
-			return failed
-		}
-		return nil
-	}
-	if len(a.Session.Pending()) > 0 { // an earlier run ended on questions
-		if err := say(); err != nil {
-			return err
-		}
-	}
-	h := history{}
-	if home, err := e.home(); err == nil {
-		h.file = filepath.Join(home, "history")
 	}
 	for {
-		fmt.Fprint(e.Err, "> ")
-		text, ok := readPrompt(lines)
-		if !ok {
-			fmt.Fprintln(e.Err)
+		text, err := p.read(ctx)
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, errQuit):
 			return nil
+		case err != nil:
+			return err
 		}
 		h.add(text)
-		switch t := strings.TrimSpace(text); t {
-		case "":
-			continue
-		case "/exit", "/quit":
+		in, done := p.command(text)
+		if done {
 			return nil
-		case "/help":
-			fmt.Fprintln(e.Err, "Type what is to be done; end a line with \\ to go on in the next.\n/session says the session's id; /exit ends; Ctrl-C stops what runs.")
-			continue
-		case "/session":
-			fmt.Fprintln(e.Err, a.Session.ID())
-			continue
-		default:
-			if strings.HasPrefix(t, "/") && !strings.Contains(t, " ") && !strings.Contains(t[1:], "/") {
-				fmt.Fprintf(e.Err, "There is no command %s: see /help.\n", clean(t))
-				continue
-			}
 		}
-		if err := say(llm.Text{Text: text}); err != nil {
+		if len(in) == 0 && len(p.a.Session.Pending()) == 0 {
+			continue
+		}
+		if err := p.say(ctx, in...); err != nil {
 			return err
 		}
 	}
 }
 
-func readPrompt(lines <-chan string) (string, bool) {
+// command does what a line that is no prompt asks for.
+func (p *plain) command(text string) (in llm.Parts, done bool) {
+	t := strings.TrimSpace(text)
+	switch t {
+	case "":
+	case "/exit", "/quit":
+		done = true
+	case "/help":
+		fmt.Fprintln(p.e.Err, "Type what is to be done; end a line with \\ to go on in the next.\n"+
+			"/session says the session's id; /exit or Ctrl-D ends; Ctrl-C stops what runs, or clears the line.")
+	case "/session":
+		fmt.Fprintln(p.e.Err, p.a.Session.ID())
+	default:
+		if strings.HasPrefix(t, "/") && !strings.ContainsAny(t, " \n") && !strings.Contains(t[1:], "/") {
+			fmt.Fprintf(p.e.Err, "There is no command %s: see /help.\n", clean(t))
+			break
+		}
+		in = llm.Parts{llm.Text{Text: text}}
+	}
+	return in, done
+}
+
+// say runs one prompt, or with none the calls whose questions wait. An error
+// of the run is told and the talk goes on; what it returns ends the talk.
+func (p *plain) say(ctx context.Context, in ...llm.Part) error {
+	ctx, stop, _ := notify(ctx, p.line.close, os.Interrupt)
+	defer stop()
+	if len(in) == 0 {
+		if err := settle(ctx, p.a.Session, p.ask.ask); err != nil {
+			return err
+		}
+	}
+	st := p.a.Agent.Stream(ctx, p.a.Session, in...)
+	var failed error
+	for ev, err := range st.Events() {
+		if err != nil {
+			failed = err
+			break
+		}
+		p.out.event(ev)
+	}
+	res := st.Result()
+	if err := p.out.close(res, failed, codeOf(res, p.ended())); err != nil {
+		return err
+	}
+	p.out.shown.Reset()
+	return nil
+}
+
+// read reads a prompt.
+func (p *plain) read(ctx context.Context) (string, error) {
 	var b strings.Builder
 	for {
-		l, ok := <-lines
-		if !ok {
-			return b.String(), b.Len() > 0
+		prompt := "> "
+		if b.Len() > 0 {
+			prompt = "… "
+		}
+		l, err := p.line.read(ctx, prompt)
+		switch {
+		case p.ended() != nil:
+			return "", exit(ExitTerminated)
+		case errors.Is(err, errCleared):
+			fmt.Fprintln(p.e.Err, "Ctrl-C again ends, as Ctrl-D does.")
+			b.Reset()
+			continue
+		case errors.Is(err, io.EOF) && b.Len() > 0:
+			return b.String(), nil
+		case errors.Is(err, io.EOF):
+			if !p.e.InTTY {
+				fmt.Fprintln(p.e.Err)
+			}
+			return "", err
+		case err != nil:
+			return "", err
 		}
 		rest, more := strings.CutSuffix(l, "\\")
 		b.WriteString(rest)
 		if !more {
-			return b.String(), true
+			return b.String(), nil
 		}
 		b.WriteByte('\n')
 	}
-}
-
-// history keeps what was typed, for other front ends too.
-type history struct{ file, last string }
-
-// add appends a line, unless it is blank, begins with a blank, or repeats the
-// one before. A file that cannot be written keeps the history of this session
-// out of it, and nothing else.
-func (h *history) add(text string) {
-	if strings.TrimSpace(text) == "" || strings.HasPrefix(text, " ") || text == h.last || h.file == "" {
-		return
-	}
-	h.last = text
-	f, err := os.OpenFile(h.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return
-	}
-	_, _ = f.WriteString(strings.ReplaceAll(text, "\n", "\\\n") + "\n")
-	_ = f.Close()
 }

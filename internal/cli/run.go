@@ -9,11 +9,8 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -44,27 +41,32 @@ func newRun(e Env) *cobra.Command {
 	}
 	f.add(c)
 	fs := c.Flags()
-	fs.StringVarP(&f.output, "output", "o", "text", "text, json or stream-json")
-	fs.StringVar(&f.output, "output-format", "text", "the same as --output")
-	fs.StringVar(&f.input, "input", "text", "text or stream-json")
+	form := &form{to: &f.output}
+	fs.VarP(form, "output", "o", "text, json or stream-json (default text)")
+	fs.Var(form, "output-format", "the same as --output")
 	fs.BoolVar(&f.json, "json", false, "the same as --output json")
+	fs.Var(&oneOf{to: &f.input, of: []string{"text", "stream-json"}}, "input", "text or stream-json (default text)")
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "say on standard error what is done")
-	fs.StringVarP(&f.prompt, "prompt", "p", "", "the prompt, as other agents have it")
-	fs.StringArrayVar(&f.files, "file", nil, "add this file to the prompt (again for more)")
-	fs.StringArrayVar(&f.images, "image", nil, "add this image to the prompt (again for more)")
+	fs.VarP((*given)(&f.prompt), "prompt", "p", "the prompt, as other agents have it")
+	fs.Var((*many)(&f.files), "file", "add this file to the prompt (again for more)")
+	fs.Var((*many)(&f.images), "image", "add this image to the prompt (again for more)")
 	return c
 }
 
 func (f *runFlags) run(ctx context.Context, e Env, args []string) error {
+	var clash error
 	if f.json {
+		if f.output != "" && f.output != "json" {
+			clash = app.Usage("--json and --output %s contradict each other", f.output)
+		}
 		f.output = "json"
 	}
-	out, err := newOutput(e, f.output, f.verbose)
-	if err != nil {
-		return err
-	}
+	out := newOutput(e, f.output, f.verbose)
 	// From here on json and stream-json get their closing document, always.
-	res, code, err := f.perform(ctx, e, args, out)
+	res, code, err := (*agent.Result)(nil), ExitUsage, clash
+	if clash == nil {
+		res, code, err = f.perform(ctx, e, args, out)
+	}
 	if err != nil {
 		var ex exit
 		if !errors.As(err, &ex) {
@@ -85,12 +87,8 @@ func (f *runFlags) run(ctx context.Context, e Env, args []string) error {
 
 func (f *runFlags) perform(ctx context.Context, e Env, args []string, out output) (*agent.Result, int, error) {
 	var conv *conversation
-	switch f.input {
-	case "text":
-	case "stream-json":
+	if f.input == "stream-json" {
 		conv = newConversation(e.In)
-	default:
-		return nil, 0, app.Usage("--input %q: use text or stream-json", f.input)
 	}
 	prompt, err := f.read(ctx, e, args, conv)
 	if err != nil {
@@ -101,7 +99,7 @@ func (f *runFlags) perform(ctx context.Context, e Env, args []string, out output
 	case conv != nil:
 		ask = conv.ask
 	case e.InTTY && e.ErrTTY:
-		ask = newAsker(e, out).ask
+		ask = newAsker(e, out, newSource(e)).ask
 	}
 	a, err := f.open(ctx, e, ask)
 	if err != nil {
@@ -115,12 +113,9 @@ func (f *runFlags) perform(ctx context.Context, e Env, args []string, out output
 	if err != nil {
 		return nil, 0, err
 	}
-	ctx, stop, ended := withSignals(ctx)
+	ctx, stop, ended := withSignals(ctx, nil)
 	defer stop()
-	if waiting := ask; waiting != nil && len(in) == 0 {
-		if conv != nil {
-			waiting = conv.recorded(out)
-		}
+	if waiting := f.waiting(ask, conv, out, len(in) > 0); waiting != nil {
 		if err := settle(ctx, a.Session, waiting); err != nil {
 			return nil, 0, err
 		}
@@ -154,48 +149,12 @@ func codeOf(r *agent.Result, sig os.Signal) int {
 		switch {
 		case r.Stop == agent.StopCancelled:
 			return ExitError
-		case sig == syscall.SIGTERM:
-			return ExitTerminated
+		case sig != nil:
+			return signalCode(sig)
 		}
 		return ExitInterrupted
 	}
 	return ExitError
-}
-
-// withSignals ends the context on Ctrl-C and SIGTERM. A second one ends the
-// program at once.
-func withSignals(ctx context.Context) (context.Context, func(), func() os.Signal) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	ch := make(chan os.Signal, 2)
-	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
-	var got atomic.Value
-	done := make(chan struct{})
-	go func() {
-		for n := 0; ; n++ {
-			select {
-			case s := <-ch:
-				if n > 0 {
-					os.Exit(ExitInterrupted)
-				}
-				got.Store(s)
-				cancel(fmt.Errorf("the program got the signal %q", s))
-			case <-done:
-				return
-			}
-		}
-	}()
-	var stopped atomic.Bool
-	stop := func() {
-		if !stopped.Swap(true) {
-			signal.Stop(ch)
-			close(done)
-			cancel(context.Canceled)
-		}
-	}
-	return ctx, stop, func() os.Signal {
-		s, _ := got.Load().(os.Signal)
-		return s
-	}
 }
 
 // read puts the prompt together.

@@ -5,23 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cantle-dev/cantle/internal/app"
-	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/session"
 	"github.com/cantle-dev/cantle/session/jsonl"
 )
 
 func newSessions(e Env) *cobra.Command {
 	c := &cobra.Command{
-		Use: "sessions", Short: "List, show and delete sessions", Args: cobra.NoArgs,
+		Use: "sessions", Short: "List, show, search, rename, mend and delete sessions", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(newSessionsList(e), newSessionsShow(e), newSessionsDelete(e))
+	c.AddCommand(newSessionsList(e), newSessionsShow(e), newSessionsSearch(e), newSessionsRename(e), newSessionsSalvage(e), newSessionsDelete(e))
 	return c
 }
 
@@ -34,7 +32,7 @@ func (e Env) store() (*jsonl.Store, error) {
 }
 
 func newSessionsList(e Env) *cobra.Command {
-	limit, asJSON := 50, false
+	limit, asJSON, all := 50, false, false
 	c := &cobra.Command{
 		Use: "list", Short: "List sessions, the one used last first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -44,9 +42,13 @@ func newSessionsList(e Env) *cobra.Command {
 			}
 			w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 			n := 0
+			var damaged []string
 			for info, err := range st.List(cmd.Context()) {
 				if err != nil {
 					return err
+				}
+				if info.Agent != "" && !all {
+					continue
 				}
 				if n++; limit > 0 && n > limit {
 					break
@@ -57,14 +59,29 @@ func newSessionsList(e Env) *cobra.Command {
 					}
 					continue
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", info.ID, info.Updated.Local().Format("2006-01-02 15:04"), clipLine(info.Dir, 200), clipLine(info.Title, 60))
+				title := clipLine(info.Title, 60)
+				if info.Agent != "" {
+					title = "(" + clipLine(info.Agent, 40) + ") " + title
+				}
+				if info.Err != "" {
+					title = "damaged: " + clipLine(info.Err, 200)
+					damaged = append(damaged, info.ID)
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", info.ID, info.Updated.Local().Format("2006-01-02 15:04"), clipLine(info.Dir, 200), title)
 			}
 			if n == 0 && !asJSON {
 				fmt.Fprintln(e.Err, "There are no sessions yet.")
 			}
-			return w.Flush()
+			if err := w.Flush(); err != nil {
+				return err
+			}
+			for _, id := range damaged {
+				fmt.Fprintf(e.Err, "Copy what can be read of %s into a new session: cantle sessions salvage %s\n", id, id)
+			}
+			return nil
 		},
 	}
+	c.Flags().BoolVarP(&all, "all", "a", false, "those of subagents too")
 	c.Flags().IntVarP(&limit, "limit", "n", 50, "most sessions; 0 is all")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	return c
@@ -87,6 +104,7 @@ func newSessionsShow(e Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			defer s.Close()
 			for en, err := range s.Path(cmd.Context()) {
 				if err != nil {
 					return err
@@ -101,7 +119,9 @@ func newSessionsShow(e Env) *cobra.Command {
 					}
 					continue
 				}
-				showEntry(e, en)
+				if err := showEntry(e.Out, en); err != nil {
+					return err
+				}
 			}
 			return nil
 		},
@@ -118,37 +138,6 @@ func asUsage(err error) error {
 		return err
 	}
 	return app.Usage("%w", err)
-}
-
-func showEntry(e Env, en session.Entry) {
-	switch d := en.Data.(type) {
-	case session.Message:
-		for _, p := range d.Parts {
-			switch p := p.(type) {
-			case llm.Text:
-				who := "assistant"
-				if d.Role == llm.RoleUser {
-					who = string(d.Kind)
-				}
-				if d.Partial {
-					who += " (cut off)"
-				}
-				fmt.Fprintf(e.Out, "%s: %s\n\n", who, clean(strings.TrimSpace(p.Text)))
-			case llm.ToolCall:
-				fmt.Fprintf(e.Out, "▸ %s\n", callLine(p))
-			case llm.ToolResult:
-				mark := "→"
-				if p.IsError {
-					mark = "✗"
-				}
-				fmt.Fprintf(e.Out, "  %s %s\n", mark, summary(p.Parts))
-			}
-		}
-	case session.RunEnded:
-		fmt.Fprintf(e.Out, "— %s after %d turns\n\n", clipLine(string(d.Stop), 60), d.Turns)
-	case session.Compaction:
-		fmt.Fprintf(e.Out, "— the view was made smaller: %s\n\n", clean(d.Reason))
-	}
 }
 
 func newSessionsDelete(e Env) *cobra.Command {

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// source is standard input for whoever reads it by turns: the prompt, which
+// takes keys, and questions, which take lines. A read can be given up without
+// losing what comes afterwards. It is for one goroutine at a time.
+type source struct {
+	r   io.Reader
+	ch  chan chunk // nil before the first read
+	buf []byte     // has come, and nobody took it yet
+	err error      // the end, which follows buf
+	tty bool       // an end is what the user typed, and more may follow
+}
+
+type chunk struct {
+	b   []byte
+	err error
+}
+
+func newSource(e Env) *source { return &source{r: e.In, tty: e.InTTY} }
+
+// fill waits for more to come.
+func (s *source) fill(ctx context.Context) error {
+	if s.err != nil {
+		return s.err
+	}
+	if s.ch == nil {
+		s.ch = make(chan chunk)
+		go s.pump()
+	}
+	select {
+	case c, ok := <-s.ch:
+		if !ok {
+			s.err = io.EOF
+			return s.err
+		}
+		s.buf = append(s.buf, c.b...)
+		if c.err != nil && !(s.tty && errors.Is(c.err, io.EOF)) {
+			s.err = c.err
+		}
+		if len(c.b) > 0 {
+			return nil
+		}
+		return c.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *source) pump() {
+	defer close(s.ch)
+	for {
+		b := make([]byte, 4096)
+		n, err := s.r.Read(b)
+		if n > 0 || err != nil {
+			s.ch <- chunk{b[:n], err}
+		}
+		if err != nil && !(s.tty && errors.Is(err, io.EOF)) {
+			return
+		}
+	}
+}
+
+// line returns the next line without its end. The last line needs none; at the
+// end of the input the error is io.EOF.
+func (s *source) line(ctx context.Context) (string, error) {
+	for from := 0; ; {
+		if i := bytes.IndexByte(s.buf[from:], '\n'); i >= 0 {
+			l := string(s.buf[:from+i])
+			s.buf = s.buf[from+i+1:]
+			return strings.TrimSuffix(l, "\r"), nil
+		}
+		if from = len(s.buf); from > maxLine {
+			return "", fmt.Errorf("standard input: a line is longer than %d MiB", maxLine>>20)
+		}
+		if err := s.fill(ctx); err != nil {
+			if errors.Is(err, io.EOF) && len(s.buf) > 0 {
+				l := string(s.buf)
+				s.buf = nil
+				return l, nil
+			}
+			return "", err
+		}
+	}
+}
+
+// aside takes out what was typed ahead, so that it does not answer a question
+// which its writer had not seen; what the terminal holds and no read has taken
+// yet is dropped. What it returns puts the rest back.
+func (s *source) aside() func() {
+	f, ok := s.r.(*os.File)
+	if !ok || !s.tty {
+		return func() {}
+	}
+	flush(f)
+	select {
+	case c := <-s.ch: // nil has none
+		s.buf = append(s.buf, c.b...)
+	default:
+	}
+	held := s.buf
+	s.buf = nil
+	return func() { s.buf = append(held, s.buf...) }
+}
