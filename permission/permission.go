@@ -229,22 +229,25 @@ func match(rules []string, spec tool.Spec) (string, bool) {
 
 // like matches a rule, in which a star stands for any characters.
 func like(rule, name string) bool {
-	parts := strings.Split(rule, "*")
-	if len(parts) == 1 {
+	first, rest, star := strings.Cut(rule, "*")
+	if !star {
 		return rule == name
 	}
-	if !strings.HasPrefix(name, parts[0]) {
+	if !strings.HasPrefix(name, first) {
 		return false
 	}
-	name = name[len(parts[0]):]
-	for _, p := range parts[1 : len(parts)-1] {
-		i := strings.Index(name, p)
+	name = name[len(first):]
+	for {
+		part, more, star := strings.Cut(rest, "*")
+		if !star {
+			return strings.HasSuffix(name, rest)
+		}
+		i := strings.Index(name, part)
 		if i < 0 {
 			return false
 		}
-		name = name[i+len(p):]
+		name, rest = name[i+len(part):], more
 	}
-	return strings.HasSuffix(name, parts[len(parts)-1])
 }
 
 // inside reports whether a path lies in the workspace.
@@ -301,7 +304,7 @@ func (g *Gate) gate(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Res
 				acc = []tool.Access{}
 			}
 		}
-		v := g.Decide(spec, acc)
+		v := g.Decide(spec, resolved(acc))
 		switch v.Effect {
 		case Deny:
 			return nil, errors.New(v.Reason)

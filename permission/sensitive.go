@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -8,37 +9,210 @@ import (
 	"github.com/cantle-dev/cantle/tool"
 )
 
-// Names that hold credentials, or that run code when they are there. They are
-// compared without regard to case on every system, since some file systems do
-// so.
-var (
-	secretFiles = []string{".npmrc", ".pypirc", ".netrc", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk", ".git-credentials", ".pgpass", "credentials.json", "credentials.toml", "application_default_credentials.json", ".vault-token", ".my.cnf"}
-	secretDirs  = []string{".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure"}
-	writeFiles  = []string{".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout", ".gitconfig", ".envrc"}
-	writeDirs   = []string{".git", ".config", ".cantle", ".husky", ".vscode", ".idea"}
+// A kind says why paths are sensitive.
+type kind int
+
+const (
+	secret  kind = iota + 1 // holds credentials: asked about for reading and for writing
+	private                 // holds what its user did or keeps to himself: likewise
+	runs                    // makes other programs run code: asked about for writing
 )
+
+func (k kind) String() string {
+	switch k {
+	case secret:
+		return "which may hold credentials"
+	case private:
+		return "which is private to its user"
+	}
+	return "which can make other programs run code"
+}
+
+// sensitivePaths are asked about in every mode. A pattern is the last names of
+// a path, a star standing for any characters of one name; one with a slash at
+// its end is a folder with all that is in it, wherever it lies.
+var sensitivePaths = map[kind][]string{
+	secret: {
+		// Keys to other machines, and to what is encrypted or signed.
+		".ssh/", ".gnupg/", ".password-store/", ".local/share/keyrings/", ".local/share/kwalletd/", "library/keychains/",
+		"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk", "ssh_host_*_key", "krb5.keytab",
+		"*.ppk", "*.kdbx", ".config/age/", ".config/sops/",
+		// Clouds, clusters and registries.
+		".aws/", ".azure/", ".oci/", ".aliyun/", ".bluemix/", ".kube/", ".docker/", ".fly/", ".terraform.d/", ".boto", ".s3cfg",
+		".config/gcloud/", ".config/doctl/", ".config/hcloud/", ".config/scw/", ".config/containers/auth.json", ".config/rclone/", ".config/helm/",
+		"appdata/roaming/gcloud/", "application_default_credentials.json", "credentials.json", "credentials.toml", ".vault-token",
+		"run/secrets/", "var/run/secrets/",
+		// Code hosts, package registries and other programs for developers.
+		".config/gh/", ".config/glab-cli/", ".config/hub", ".config/github-copilot/", ".config/git/credentials", ".git-credentials",
+		".netrc", "_netrc", ".npmrc", ".yarnrc", ".pypirc", ".cargo/credentials", ".gem/credentials", ".m2/settings.xml", ".gradle/gradle.properties",
+		".config/composer/auth.json", ".composer/auth.json", ".nuget/nuget.config", ".config/op/", ".config/1password/", ".config/configstore/",
+		".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json", ".config/openai/", ".huggingface/token", ".cache/huggingface/token",
+		// Databases.
+		".pgpass", "pgpass.conf", ".my.cnf", ".mylogin.cnf", ".dbshell",
+		// The environment: of projects, and of processes.
+		".env", ".env.*", "*.env", ".envrc", "proc/*/environ", "proc/*/task/*/environ", "proc/*/mem", "proc/*/task/*/mem", "proc/kcore", "dev/mem", "dev/kmem",
+		// The system's own.
+		"etc/shadow", "etc/shadow-", "etc/gshadow", "etc/gshadow-", "etc/sudoers", "etc/sudoers.d/", "etc/ssl/private/", "etc/kubernetes/",
+	},
+	private: {
+		".bash_history", ".zsh_history", ".zhistory", ".sh_history", ".ash_history", ".histfile", "fish_history", ".python_history", ".node_repl_history",
+		".psql_history", ".mysql_history", ".sqlite_history", ".rediscli_history", ".mongosh/", ".lesshst", ".viminfo", "consolehost_history.txt",
+		".mozilla/", ".thunderbird/", ".config/google-chrome*/", ".config/chromium/", ".config/bravesoftware/", ".config/microsoft-edge*/",
+		".config/opera*/", ".config/vivaldi/", ".librewolf/", "application support/google/chrome/", "application support/firefox/",
+		"application support/bravesoftware/", "application support/microsoft edge/", "library/safari/", "library/cookies/", "library/messages/", "library/mail/",
+		"google/chrome/user data/", "microsoft/edge/user data/", "bravesoftware/brave-browser/user data/", "mozilla/firefox/profiles/",
+	},
+	runs: {
+		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout",
+		".gitconfig", ".gitmodules", ".ripgreprc", ".mcp.json", ".claude.json", ".inputrc", ".xprofile", ".pam_environment",
+		".git/", "git~1/", ".hg/", ".config/", ".cantle/", ".claude/", ".husky/", ".vscode/", ".idea/", ".local/bin/", "library/launchagents/", "etc/", "proc/sys/",
+	},
+}
+
+// harmless are names that look like a secret's, and are made to be shown.
+var harmless = []string{".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults"}
+
+// A guard is a pattern, made ready.
+type guard struct {
+	kind   kind
+	names  []string
+	folder bool
+}
+
+// guards are the patterns by their last name; those whose last name has a star
+// are under "*", and under "*/" if they are folders.
+var guards = func() map[string][]guard {
+	out := map[string][]guard{}
+	for _, k := range []kind{secret, private, runs} {
+		for _, p := range sensitivePaths[k] {
+			g := guard{kind: k, folder: strings.HasSuffix(p, "/")}
+			g.names = strings.Split(strings.TrimSuffix(p, "/"), "/")
+			last := g.names[len(g.names)-1]
+			if strings.Contains(last, "*") {
+				last = "*"
+				if g.folder {
+					last = "*/"
+				}
+			}
+			out[last] = append(out[last], g)
+		}
+	}
+	return out
+}()
+
+// at reports whether the guard is for the path that the names up to i make.
+func (g guard) at(names []string, i int) bool {
+	if !g.folder && i != len(names)-1 || i+1 < len(g.names) {
+		return false
+	}
+	for j, n := range g.names {
+		if !like(n, names[i+1-len(g.names)+j]) {
+			return false
+		}
+	}
+	return true
+}
+
+// firstOf is the kind of the first guard of a list that is for the path that
+// the names up to i make, or 0.
+func firstOf(list []guard, op tool.Op, names []string, i int) kind {
+	for _, g := range list {
+		if (g.kind != runs || op == tool.Write) && g.at(names, i) {
+			return g.kind
+		}
+	}
+	return 0
+}
 
 // sensitive says why an access is asked about in every mode, or "".
 func (g *Gate) sensitive(a tool.Access) string {
 	if a.Op != tool.Read && a.Op != tool.Write {
 		return ""
 	}
-	if a.Op == tool.Write && g.owns(a.Target) {
+	path := filepath.Clean(a.Target)
+	if a.Op == tool.Write && g.owns(path) {
 		return "it would write " + a.Target + ", in the folder of Cantle's own settings and sessions"
 	}
-	parts := strings.Split(filepath.ToSlash(a.Target), "/")
-	for i, p := range parts {
-		name := strings.TrimRight(strings.ToLower(p), ". ")
-		last := i == len(parts)-1
-		secret := last && (oneOf(name, secretFiles) || name == ".env" || strings.HasPrefix(name, ".env.")) || oneOf(name, secretDirs)
-		if secret && name != ".env.example" {
-			return "it would " + string(a.Op) + " " + a.Target + ", which may hold credentials"
+	names := strings.Split(filepath.ToSlash(path), "/")
+	for i, n := range names {
+		names[i] = folded(n)
+	}
+	if slices.Contains(harmless, names[len(names)-1]) {
+		names = names[:len(names)-1] // what it lies in counts
+	}
+	folders, files := guards["*/"], guards["*"]
+	for i, n := range names {
+		why := firstOf(guards[n], a.Op, names, i)
+		if why == 0 {
+			why = firstOf(folders, a.Op, names, i)
 		}
-		if a.Op == tool.Write && (last && oneOf(name, writeFiles) || oneOf(name, writeDirs)) {
-			return "it would write " + a.Target + ", which can make other programs run code"
+		if why == 0 && i == len(names)-1 {
+			why = firstOf(files, a.Op, names, i)
+		}
+		if why != 0 {
+			return "it would " + string(a.Op) + " " + a.Target + ", " + why.String()
 		}
 	}
 	return ""
+}
+
+// folded is a name as the least particular of file systems takes it: without
+// regard to case, without the dots, the spaces and the stream at its end, and
+// without characters that do not show.
+func folded(name string) string {
+	if i := strings.IndexByte(name, ':'); i > 0 {
+		name = name[:i]
+	}
+	name = strings.TrimRight(name, ". ")
+	for i := range len(name) {
+		if name[i] >= 0x80 {
+			name = strings.Map(func(r rune) rune {
+				switch {
+				case r >= 0x200c && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x206a && r <= 0x206f, r == 0xfeff:
+					return -1
+				}
+				return r
+			}, name)
+			name = strings.ToUpper(name) // folds what ToLower alone does not
+			break
+		}
+	}
+	return strings.ToLower(name)
+}
+
+// resolved adds to the accesses the places that their paths lead to by links.
+// What is not there yet is where its folder is.
+func resolved(acc []tool.Access) []tool.Access {
+	out := acc
+	for _, a := range acc {
+		if a.Op != tool.Read && a.Op != tool.Write || !filepath.IsAbs(a.Target) {
+			continue
+		}
+		if real := realPath(filepath.Clean(a.Target)); real != filepath.Clean(a.Target) {
+			out = append(slices.Clip(out), tool.Access{Op: a.Op, Target: real})
+		}
+	}
+	return out
+}
+
+func realPath(path string) string {
+	rest := ""
+	for p := path; ; {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if to, err := os.Readlink(p); err == nil { // a link that leads to nothing yet
+			if !filepath.IsAbs(to) {
+				to = filepath.Join(filepath.Dir(p), to)
+			}
+			return filepath.Join(to, rest)
+		}
+		up := filepath.Dir(p)
+		if up == p {
+			return path
+		}
+		p, rest = up, filepath.Join(filepath.Base(p), rest)
+	}
 }
 
 // owns reports whether a path lies in the program's own folder. A workspace
@@ -50,13 +224,4 @@ func (g *Gate) owns(path string) bool {
 	return !slices.ContainsFunc(g.roots, func(root string) bool {
 		return root != g.own && within(g.own, root) && within(root, path)
 	})
-}
-
-func oneOf(s string, list []string) bool {
-	for _, l := range list {
-		if s == l {
-			return true
-		}
-	}
-	return false
 }
