@@ -11,7 +11,8 @@ func TestDescriptionsStateTheLimits(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"Read", readText, fmt.Sprintf("at most %d of them and %d KiB at once", readLines, readBytes>>10)},
 		{"Read", readText, fmt.Sprintf("more than %d bytes", readColumn)},
-		{"Read", readText, fmt.Sprintf("Images (%d MiB) and PDF files (%d MiB)", imageMax>>20, pdfMax>>20)},
+		{"Read", readText, fmt.Sprintf("Images (%d MiB)", imageMax>>20)},
+		{"Read", readText, fmt.Sprintf("PDF files (%d MiB), %d pages at once", pdfMax>>20, pdfPages)},
 		{"Read", readText, fmt.Sprintf("%d names at most", listMax)},
 	} {
 		if !strings.Contains(c.text, c.want) {

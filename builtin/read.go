@@ -25,10 +25,9 @@ var readText string
 const (
 	readLines  = 2000
 	readBytes  = 50 << 10
-	readColumn = 2000     // bytes of one line
-	listMax    = 200      // names of a directory
-	imageMax   = 5 << 20  // bytes of an image
-	pdfMax     = 32 << 20 // bytes of a PDF file
+	readColumn = 2000    // bytes of one line
+	listMax    = 200     // names of a directory
+	imageMax   = 5 << 20 // bytes of an image
 )
 
 type readIn struct {
@@ -36,6 +35,7 @@ type readIn struct {
 	Offset int    `json:"offset,omitempty" doc:"first line, from 1" min:"0" alias:"start_line"`
 	Limit  int    `json:"limit,omitempty" doc:"most lines" min:"0" alias:"line_count"`
 	Column int    `json:"column,omitempty" doc:"bytes of the first line to pass over, to go on within a long line" min:"0" alias:"start_column"`
+	Pages  string `json:"pages,omitempty" doc:"PDF files: a page, as 3, or a range, as 1-5"`
 }
 
 // Read makes the tool that reads files and lists directories.
@@ -84,8 +84,12 @@ func (o Options) read(ctx context.Context, in readIn) (*tool.Result, error) {
 		return nil, plainErr(t.real, err)
 	}
 	switch kind := blobKind(head); {
+	case kind == "application/pdf":
+		return o.pdf(ctx, t.real, info, br, in)
+	case in.Pages != "":
+		return nil, fmt.Errorf("%s is no PDF file: give offset and limit in place of pages", o.show(t.real))
 	case kind != "":
-		return o.blob(ctx, t.real, kind, info, br)
+		return o.image(ctx, t.real, kind, info, br)
 	case binaryLike(head):
 		return nil, fmt.Errorf("%s is a binary file (%s, %d bytes): use Bash with a program that understands it", o.show(t.real), http.DetectContentType(head), info.Size())
 	case isNotebook(t.real) && info.Size() <= hashMax:
@@ -135,20 +139,22 @@ func blobKind(head []byte) string {
 	return ""
 }
 
-func (o Options) blob(ctx context.Context, path, kind string, info fs.FileInfo, r io.Reader) (*tool.Result, error) {
-	traits := o.traits(ctx)
-	limit, takes, what := int64(imageMax), traits.Images, "an image"
-	if kind == "application/pdf" {
-		limit, takes, what = pdfMax, traits.PDF, "a PDF file"
-	}
+func (o Options) image(ctx context.Context, path, kind string, info fs.FileInfo, r io.Reader) (*tool.Result, error) {
 	switch {
-	case !takes && kind == "application/pdf":
-		return nil, fmt.Errorf("%s is a PDF file, which this model cannot be shown: get its text with Bash, as with pdftotext", o.show(path))
-	case !takes:
+	case !o.traits(ctx).Images:
 		return nil, fmt.Errorf("%s is an image (%s, %d bytes), which this model cannot be shown", o.show(path), kind, info.Size())
-	case info.Size() > limit:
-		return nil, fmt.Errorf("%s has %d bytes, more than the %d MiB that %s may have: make a smaller one with Bash", o.show(path), info.Size(), limit>>20, what)
+	case info.Size() > imageMax:
+		return nil, fmt.Errorf("%s has %d bytes, more than the %d MiB that an image may have: make a smaller one with Bash", o.show(path), info.Size(), imageMax>>20)
 	}
+	b, err := o.all(path, r, imageMax)
+	if err != nil {
+		return nil, err
+	}
+	return &tool.Result{Parts: llm.Parts{llm.Blob{MIME: kind, Data: b, Name: filepath.Base(path)}}}, nil
+}
+
+// all reads the rest of a file that had at most limit bytes.
+func (o Options) all(path string, r io.Reader, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
 		return nil, plainErr(path, err)
@@ -156,7 +162,7 @@ func (o Options) blob(ctx context.Context, path, kind string, info fs.FileInfo, 
 	if int64(len(b)) > limit {
 		return nil, fmt.Errorf("%s grew while it was read", o.show(path))
 	}
-	return &tool.Result{Parts: llm.Parts{llm.Blob{MIME: kind, Data: b, Name: filepath.Base(path)}}}, nil
+	return b, nil
 }
 
 // traits are those of the model that runs the call.

@@ -290,10 +290,8 @@ func TestReadImages(t *testing.T) {
 	b.write("a.png", png)
 	b.write("b.dat", "RIFF\x00\x00\x00\x00WEBPVP8 ")
 	b.write("c.bmp", "BM\x00\x00\x00\x00")
-	b.write("d.pdf", "%PDF-1.7\n")
 	b.write("big.jpg", "\xFF\xD8\xFF"+strings.Repeat("x", 5<<20))
 	b.fails("cannot be shown", "Read", m{"file_path": "a.png"})
-	b.fails("pdftotext", "Read", m{"file_path": "d.pdf"})
 	b.with(func(o *builtin.Options) {
 		o.Traits = func(context.Context) llm.Traits { return llm.Traits{Images: true} }
 	})
@@ -306,7 +304,6 @@ func TestReadImages(t *testing.T) {
 	}
 	b.fails("binary file", "Read", m{"file_path": "c.bmp"})
 	b.fails("more than the 5 MiB", "Read", m{"file_path": "big.jpg"})
-	b.fails("pdftotext", "Read", m{"file_path": "d.pdf"})
 }
 
 func TestReadListsDirectories(t *testing.T) {

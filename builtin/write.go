@@ -188,7 +188,7 @@ func (o Options) unchanged(ctx context.Context, path string, info fs.FileInfo, c
 	if err != nil {
 		return seen{}, tool.Fatal(err)
 	}
-	if !ok && binaryLike(content) {
+	if !ok && (binaryLike(content) || blobKind(content) != "") {
 		return seen{}, fmt.Errorf("%s is a binary file: change it with Bash and a program that understands it", o.show(path))
 	}
 	if !ok {
