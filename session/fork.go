@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"github.com/cantle-dev/cantle/llm"
 )
 
 // Branch makes the entry at the place where the next one goes on: what is
@@ -13,6 +15,80 @@ import (
 // first entry, with an empty conversation. The other branches stay.
 func (s *Session) Branch(ctx context.Context, entryID string, t time.Time, at, name string) error {
 	return s.Append(ctx, Entry{ID: entryID, Parent: at, Time: t, Data: Head{Name: name, Root: at == ""}})
+}
+
+// Retry starts a branch before a run of the path, "" for the last, and returns
+// what the user gave that run, for whoever wants to give it again; nil if it
+// was to go on without. Nothing is run. A run that is not there is
+// [ErrNotFound], and while one goes on it is [ErrBusy].
+func (s *Session) Retry(ctx context.Context, entryID string, t time.Time, run string) (llm.Parts, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy {
+		return nil, fmt.Errorf("%w: %s", ErrBusy, s.id)
+	}
+	path := s.path(int32(len(s.nodes)) - 1)
+	at, err := s.started(ctx, path, run)
+	if err != nil {
+		return nil, err
+	}
+	in, err := s.given(ctx, path[at+1:])
+	if err != nil {
+		return nil, err
+	}
+	before := ""
+	if at > 0 {
+		before = s.nodes[path[at-1]].id
+	}
+	return in, s.append(ctx, Entry{ID: entryID, Parent: before, Time: t, Data: Head{Name: "retry", Root: at == 0}})
+}
+
+// started is the place on the path where the run began.
+func (s *Session) started(ctx context.Context, path []int32, run string) (int, error) {
+	for k := len(path) - 1; k >= 0; k-- {
+		n := s.nodes[path[k]]
+		if n.kind != "run_started" {
+			continue
+		}
+		for e, err := range s.store.Read(ctx, s.id, n.id) {
+			if err != nil {
+				return 0, err
+			}
+			if r, ok := e.Data.(RunStarted); ok && (run == "" || r.RunID == run) {
+				return k, nil
+			}
+		}
+	}
+	if run == "" {
+		return 0, fmt.Errorf("%w: session %s has no run", ErrNotFound, s.id)
+	}
+	return 0, fmt.Errorf("%w: run %s of session %s", ErrNotFound, run, s.id)
+}
+
+// given is the input of the run that has just begun.
+func (s *Session) given(ctx context.Context, path []int32) (llm.Parts, error) {
+	for _, i := range path {
+		switch n := s.nodes[i]; n.kind {
+		case "run_started", "run_ended":
+			return nil, nil
+		case "message":
+			for e, err := range s.store.Read(ctx, s.id, n.id) {
+				if err != nil {
+					return nil, err
+				}
+				m, ok := e.Data.(Message)
+				switch {
+				case !ok || m.Role == llm.RoleAssistant:
+					return nil, nil
+				case m.Kind == KindInput && len(m.Typed) > 0:
+					return m.Typed, nil
+				case m.Kind == KindInput:
+					return m.Parts, nil
+				}
+			}
+		}
+	}
+	return nil, nil
 }
 
 // copyBatch is how many entries, and copyBytes how much, a fork writes at

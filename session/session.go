@@ -225,7 +225,8 @@ func (s *Session) append(ctx context.Context, entries ...Entry) error {
 }
 
 // Messages is what a model should see of the conversation: valid on every
-// wire, and, as long as no [Compaction] or [Head] is appended, each time an
+// wire, where the id of a call that an earlier one has is shown as another,
+// and, as long as no [Compaction] or [Head] is appended, each time an
 // extension of what it was before, of the same values. The slice and the
 // messages must not be changed. It costs nothing to ask again.
 func (s *Session) Messages() []llm.Message {

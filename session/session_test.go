@@ -347,6 +347,76 @@ func TestBranchAndFork(t *testing.T) {
 	}
 }
 
+// TestTurnCostsTheSame counts what a turn allocates in a short conversation
+// and in a long one.
+func TestTurnCostsTheSame(t *testing.T) {
+	s := start(t, user("u"))
+	n := 0
+	turn := func() {
+		for _, d := range []session.Data{calls(fmt.Sprint("c", n)), session.Note{Kind: "k", Data: json.RawMessage(`1`)}, results(fmt.Sprint("c", n), "r")} {
+			n++
+			if err := s.Append(t.Context(), session.Entry{ID: fmt.Sprint("t", n), Data: d}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(s.Messages()) == 0 || len(s.Dangling()) > 0 {
+			t.Fatal("there is no view")
+		}
+	}
+	for range 50 {
+		turn()
+	}
+	early := testing.AllocsPerRun(200, turn)
+	for range 10_000 {
+		turn()
+	}
+	if late := testing.AllocsPerRun(200, turn); late > early+2 {
+		t.Errorf("a turn allocates %v times after 50 turns and %v times after 10,000", early, late)
+	}
+}
+
+// TestRetry goes back to before a run. Its input is handed back, as it was
+// typed, and nothing is lost of what it did.
+func TestRetry(t *testing.T) {
+	second := user("second, and what a hook added")
+	second.Typed = llm.Texts("second")
+	s := start(t,
+		session.RunStarted{RunID: "1"}, user("first"), model(llm.Text{Text: "A"}), session.RunEnded{RunID: "1"},
+		session.RunStarted{RunID: "2"}, second, calls("a"))
+	if _, err := s.Retry(t.Context(), "x", time.Unix(9, 0), "3"); !errors.Is(err, session.ErrNotFound) {
+		t.Errorf("no such run: %v", err)
+	}
+	release, err := s.Use()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Retry(t.Context(), "x", time.Unix(9, 0), ""); !errors.Is(err, session.ErrBusy) {
+		t.Errorf("while it goes on: %v", err)
+	}
+	release()
+	in, err := s.Retry(t.Context(), "r2", time.Unix(9, 0), "")
+	if err != nil || in.Text() != "second" {
+		t.Errorf("the last run: %q, %v", in.Text(), err)
+	}
+	if got := sketch(s.Messages()); got != "U:first A:A" || len(s.Dangling()) > 0 {
+		t.Errorf("before the last run: %s", got)
+	}
+	in, err = s.Retry(t.Context(), "r1", time.Unix(9, 0), "1")
+	if err != nil || in.Text() != "first" || len(s.Messages()) > 0 {
+		t.Errorf("the first run: %q, %v, %s", in.Text(), err, sketch(s.Messages()))
+	}
+	if _, err := s.Retry(t.Context(), "x", time.Unix(9, 0), ""); !errors.Is(err, session.ErrNotFound) {
+		t.Errorf("before all runs: %v", err)
+	}
+	if err := s.Branch(t.Context(), "back", time.Unix(9, 0), "e6", ""); err != nil || sketch(s.Messages()) != "U:first A:A U:second, and what a hook added A:[a] U:(a=?)" {
+		t.Errorf("what was done is lost: %v, %s", err, sketch(s.Messages()))
+	}
+	add(t, s, session.RunStarted{RunID: "3"}, model(llm.Text{Text: "on"}), user("steer"))
+	if in, err := s.Retry(t.Context(), "r3", time.Unix(9, 0), "3"); err != nil || in != nil {
+		t.Errorf("a run without input: %q, %v", in.Text(), err)
+	}
+}
+
 func TestUse(t *testing.T) {
 	s := start(t, user("u"))
 	release, err := s.Use()
