@@ -138,8 +138,8 @@ func (j *journal) refresh() error {
 		return j.errorf("%s was deleted or replaced while it was open: open the session again", j.path)
 	}
 	switch {
-	case info.Size() == j.end && info.ModTime().Equal(j.mtime):
-		return nil
+	case info.Size() == j.end && (j.locked || info.ModTime().Equal(j.mtime)):
+		return nil // what is locked was last written by us
 	case info.Size() < j.size:
 		if !j.locked {
 			j.forget()
@@ -441,20 +441,12 @@ func (j *journal) put(b []byte) error {
 		if terr := j.f.Truncate(j.size); terr != nil {
 			j.cut = true
 		}
-		j.stamp(j.size)
+		j.end = j.size
 		return j.errorf("nothing was recorded: %w: make room, or mend the disk, and go on", err)
 	}
 	j.dirty = true
-	j.stamp(j.size + int64(len(b)))
+	j.end = j.size + int64(len(b))
 	return nil
-}
-
-// stamp notes how the file looks after our own write.
-func (j *journal) stamp(end int64) {
-	j.end = end
-	if info, err := j.f.Stat(); err == nil {
-		j.mtime = info.ModTime()
-	}
 }
 
 // sync puts the records, and at first the file's place in its directory, on
