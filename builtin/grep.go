@@ -389,7 +389,7 @@ func (g *grepping) result(ctx context.Context, stats search.Stats, note string) 
 		notes = append(notes, fmt.Sprintf("%s over %d MiB skipped, which multiline mode does not search", count(stats.Large, "file"), search.MaxMultiline>>20))
 	}
 	if stats.Failed > 0 {
-		notes = append(notes, count(stats.Failed, "file")+" could not be read, such as "+stats.Errors[0].Error())
+		notes = append(notes, count(stats.Failed, "file")+" could not be read, such as "+firstLine(stats.Errors[0].Error()))
 	}
 	notes = append(notes, g.notes(stats.Walk, g.hidden, none)...)
 	if g.out.Len() > 0 {

@@ -103,7 +103,7 @@ func (p place) notes(s walk.Stats, hidden int, none bool) []string {
 		out = append(out, fmt.Sprintf("The tree is too large to be looked through whole: only %s were; name a folder in it", count(s.Files, "file")))
 	}
 	if s.Unreadable > 0 {
-		out = append(out, count(s.Unreadable, "folder")+" could not be read, such as "+s.Errors[0].Error())
+		out = append(out, count(s.Unreadable, "folder")+" could not be read, such as "+firstLine(s.Errors[0].Error()))
 	}
 	if len(s.Skipped) > 0 {
 		names := slices.Sorted(maps.Keys(s.Skipped))

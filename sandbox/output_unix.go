@@ -28,7 +28,9 @@ func openOutputs(c *Command) (*outputs, error) {
 	for range sinks {
 		r, w, err := pipe()
 		if err != nil {
-			o.abandon()
+			for _, f := range append(o.readers, o.writers...) {
+				f.Close()
+			}
 			return nil, fmt.Errorf("sandbox: pipe: %w", err)
 		}
 		o.readers = append(o.readers, r)

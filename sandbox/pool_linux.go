@@ -3,11 +3,9 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"os"
 	"os/exec"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -326,7 +324,7 @@ func (s *supervised) PIDs() []int {
 	case <-s.gone:
 		return nil
 	case <-t.C: // it was stopped, or has no time: the look from here is as good, if slower
-		return slices.Sorted(maps.Keys(descendants(s.h.proc.Pid)))
+		return pidsOf(descendants(s.h.proc.Pid))
 	}
 }
 
@@ -359,10 +357,10 @@ func (s *supervised) Stop(grace time.Duration) error {
 		}
 		left := descendants(s.h.proc.Pid)
 		if time.Now().After(end) {
-			return fmt.Errorf("sandbox: processes %v could not be killed", slices.Sorted(maps.Keys(left)))
+			return fmt.Errorf("sandbox: processes %v could not be killed", pidsOf(left))
 		}
-		for pid, parent := range left {
-			signalChild(pid, parent, syscall.SIGKILL)
+		for _, c := range left {
+			signalChild(c, syscall.SIGKILL)
 		}
 		_ = s.h.proc.Signal(syscall.SIGCONT) // gone is as good
 	}

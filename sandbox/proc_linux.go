@@ -59,26 +59,43 @@ func processes() map[int]procStat {
 	return all
 }
 
-// descendants lists the living descendants of pid with their parents.
-func descendants(pid int) map[int]int {
+// child is a process as it was seen.
+type child struct{ pid, parent int }
+
+// descendants lists the living descendants of pid, each after its parent: who
+// is signalled in this order never sees its child end and goes on to what it
+// would do next.
+func descendants(pid int) []child {
 	all := processes()
 	children := map[int][]int{}
 	for p, st := range all {
 		children[st.parent] = append(children[st.parent], p)
 	}
-	out := map[int]int{}
+	var out []child
+	seen := map[int]bool{pid: true}
 	for queue := []int{pid}; len(queue) > 0; queue = queue[1:] {
 		for _, c := range children[queue[0]] {
-			if _, seen := out[c]; seen || c == pid {
+			if seen[c] {
 				continue
 			}
+			seen[c] = true
 			queue = append(queue, c)
 			if s := all[c].state; s != 'Z' && s != 'X' {
-				out[c] = queue[0]
+				out = append(out, child{c, queue[0]})
 			}
 		}
 	}
 	return out
+}
+
+// pidsOf are the numbers of children, sorted; nil of none.
+func pidsOf(list []child) []int {
+	var pids []int
+	for _, c := range list {
+		pids = append(pids, c.pid)
+	}
+	slices.Sort(pids)
+	return pids
 }
 
 func groupMembers(pgrp int) []int {
@@ -105,10 +122,11 @@ const (
 	sysPidfdOpen       = 434
 )
 
-// signalChild signals pid if it still is a child of parent: between the look
+// signalChild signals c if it still is a child of its parent: between the look
 // and the signal a number may come to mean another process, so a handle is
 // taken first and checked.
-func signalChild(pid, parent int, sig syscall.Signal) {
+func signalChild(c child, sig syscall.Signal) {
+	pid, parent := c.pid, c.parent
 	fd, _, errno := syscall.Syscall(sysPidfdOpen, uintptr(pid), 0, 0)
 	if errno != 0 {
 		if errors.Is(errno, syscall.ESRCH) {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -215,9 +214,9 @@ func (s *supervisor) signal(gone chan struct{}, sigs ...syscall.Signal) {
 	if !s.busy || s.gone != gone {
 		return
 	}
-	for pid, parent := range descendants(os.Getpid()) {
+	for _, c := range descendants(os.Getpid()) {
 		for _, sig := range sigs {
-			signalChild(pid, parent, sig)
+			signalChild(c, sig)
 		}
 	}
 }
@@ -244,10 +243,5 @@ func (s *supervisor) kill(gone chan struct{}, grace time.Duration) {
 }
 
 func (s *supervisor) list() {
-	var pids []int
-	for p := range descendants(os.Getpid()) {
-		pids = append(pids, p)
-	}
-	slices.Sort(pids)
-	s.say(message{Op: "pids", PIDs: pids})
+	s.say(message{Op: "pids", PIDs: pidsOf(descendants(os.Getpid()))})
 }

@@ -273,6 +273,24 @@ func TestRunner(t *testing.T, open func(t *testing.T) sandbox.Runner) {
 			}
 		}
 	})
+	t.Run("nothing goes on when its child is stopped", func(t *testing.T) {
+		for range 10 {
+			dir := t.TempDir()
+			p := start(t, dir, "sh -c 'echo $$ >pid; sleep 300; sleep 300; echo >inner'; echo >outer", nil)
+			ReadPID(t, filepath.Join(dir, "pid"))
+			if err := p.Stop(0); err != nil {
+				t.Error(err)
+			}
+			if exit, err := p.Wait(); err != nil || exit.Signal != "SIGKILL" {
+				t.Errorf("%+v %v", exit, err)
+			}
+			for _, f := range []string{"inner", "outer"} {
+				if _, err := os.Stat(filepath.Join(dir, f)); err == nil {
+					t.Errorf("the %s shell went on to its next command", f)
+				}
+			}
+		}
+	})
 	t.Run("a program may clean up", func(t *testing.T) {
 		var out Buffer
 		dir := t.TempDir()

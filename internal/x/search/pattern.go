@@ -1,7 +1,6 @@
 package search
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
@@ -92,45 +91,4 @@ func hasNewline(re *syntax.Regexp) bool {
 		}
 	}
 	return false
-}
-
-// foreign is what other dialects have and this one leaves out, as it could not
-// be matched in linear time.
-var foreign = []struct{ text, name, instead string }{
-	{"(?=", "lookahead", "match the whole and look at the result"},
-	{"(?!", "negative lookahead", "match the whole and look at the result"},
-	{"(?<=", "lookbehind", "match the whole and look at the result"},
-	{"(?<!", "negative lookbehind", "match the whole and look at the result"},
-	{"(?>", "an atomic group", "use a plain group"},
-	{`\1`, "a backreference", "write out what repeats"},
-	{`\2`, "a backreference", "write out what repeats"},
-	{`\k<`, "a backreference", "write out what repeats"},
-	{"(?(", "a conditional group", "use an alternation"},
-	{"++", "a possessive repeat", "use a plain one"},
-	{"*+", "a possessive repeat", "use a plain one"},
-	{`\<`, "the start of a word as in grep", `use \b`},
-	{`\Z`, "the end of the text as in Perl", `use \z or $`},
-}
-
-// explain says where expr is wrong and what would be right.
-func explain(expr string, err error) error {
-	var se *syntax.Error
-	if !errors.As(err, &se) {
-		return fmt.Errorf("search: invalid regular expression %q: %w", expr, err)
-	}
-	where := ""
-	if i := strings.LastIndex(expr, se.Expr); i >= 0 && se.Expr != "" && se.Expr != expr {
-		where = fmt.Sprintf(" at character %d, %q", utf8.RuneCountInString(expr[:i])+1, se.Expr)
-	}
-	hint := ""
-	for _, f := range foreign {
-		if strings.Contains(expr, f.text) {
-			hint = fmt.Sprintf(" It seems to hold %s (%s), which this dialect does not have: %s.", f.name, f.text, f.instead)
-			break
-		}
-	}
-	if hint == "" {
-		hint = ` To search for text as it is, put a backslash before each of \.+*?()|[]{}^$.`
-	}
-	return fmt.Errorf("search: invalid regular expression %q: %s%s. The dialect is RE2, that of Go.%s", expr, se.Code, where, hint)
 }

@@ -479,14 +479,21 @@ func TestTypes(t *testing.T) {
 
 func TestBadExpressions(t *testing.T) {
 	for expr, want := range map[string]string{
-		"a(b":       "missing closing )",
+		"a(b":       `missing closing ) at character 2, "(b"`,
+		"(é)x(y[)]": `missing closing ) at character 5, "(y[)]"`,
+		"a)b":       `unexpected ) at character 2, ")"`,
+		"a[bc":      `missing closing ] at character 2, "[bc"`,
+		"[a]b[c":    `missing closing ] at character 5, "[c"`,
+		"(*)x*":     `at character 2, "*"`,
+		`é\q`:       `at character 2, "\\q"`,
+		"x{2000}":   `at character 2, "{2000}"`,
 		"foo(?=bar": "lookahead",
 		"(?<!x)y":   "negative lookbehind",
 		`(a)\1`:     "backreference",
 		"a[z-a]":    `at character 3, "z-a"`,
 		"x\ny":      "multiline",
 		`a\nb`:      "multiline",
-		"*a":        "missing argument",
+		"*a":        `missing argument to repetition operator at character 1, "*"`,
 		"a**":       `at character 2, "**"`,
 		"a\xff":     "UTF-8",
 	} {
