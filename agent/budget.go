@@ -64,15 +64,6 @@ func (b Budget) filled(child bool) Budget {
 // ErrBudget means that a request or a child might pass the budget.
 var ErrBudget = errors.New("agent: over budget")
 
-// overBudget is an ErrBudget that knows which limit would be passed.
-type overBudget struct {
-	stop Stop
-	text string
-}
-
-func (o *overBudget) Error() string        { return "agent: over budget: " + o.text }
-func (o *overBudget) Is(target error) bool { return target == ErrBudget }
-
 // pot is one node of the budget tree. What is taken from it is taken from all
 // above it, or from none.
 type pot struct {
@@ -86,7 +77,7 @@ type pot struct {
 	spent  amount // with what is reserved
 	spawns int
 	asked  struct{ tokens, money bool }
-	closed *overBudget // the user said no
+	closed *haltError // the user said no
 }
 
 type amount struct {
@@ -143,14 +134,14 @@ func (p *pot) reserve(est amount) (settle func(real amount), err error) {
 }
 
 // over says which limit of p est would pass. p is locked.
-func (p *pot) over(est amount) *overBudget {
+func (p *pot) over(est amount) *haltError {
 	switch {
 	case p.closed != nil:
 		return p.closed
 	case p.limit.tokens > 0 && p.spent.tokens+est.tokens > p.limit.tokens:
-		return &overBudget{StopTokens, fmt.Sprintf("%d of %d tokens are spent, and the next request may take %d", p.spent.tokens, p.limit.tokens, est.tokens)}
+		return &haltError{StopTokens, fmt.Sprintf("%d of %d tokens are spent, and the next request may take %d", p.spent.tokens, p.limit.tokens, est.tokens)}
 	case p.limit.money > 0 && p.spent.money+est.money > p.limit.money:
-		return &overBudget{StopMoney, fmt.Sprintf("%v of %v are spent, and the next request may cost %v", p.spent.money, p.limit.money, est.money)}
+		return &haltError{StopMoney, fmt.Sprintf("%v of %v are spent, and the next request may cost %v", p.spent.money, p.limit.money, est.money)}
 	}
 	return nil
 }
@@ -173,7 +164,7 @@ func (p *pot) spawn() error {
 			back.spawns--
 			back.mu.Unlock()
 		}
-		return &overBudget{StopSpawns, fmt.Sprintf("%d agents were started, the most that one run may: do this part without another", n)}
+		return &haltError{StopSpawns, fmt.Sprintf("%d agents were started, the most that one run may: do this part without another", n)}
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func (t *Turn) Run(ctx context.Context, name string, a *Agent, s *session.Sessio
 		depth++
 	}
 	if d := t.r.root().budget.Depth; d > 0 && depth > d {
-		return nil, &overBudget{StopSpawns, fmt.Sprintf("agents nest %d deep already, the most that they may: do this part without another", d)}
+		return nil, &haltError{StopSpawns, fmt.Sprintf("agents nest %d deep already, the most that they may: do this part without another", d)}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 
+	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/tool"
 )
 
@@ -68,6 +69,11 @@ func (g *guard) saw(o *one) bool {
 }
 
 func digest(res *tool.Result) [sha256.Size]byte {
+	if len(res.Parts) == 1 {
+		if t, ok := res.Parts[0].(llm.Text); ok && len(t.Raw) == 0 {
+			return sha256.Sum256([]byte(t.Text))
+		}
+	}
 	b, err := json.Marshal(res.Parts)
 	if err != nil {
 		return [sha256.Size]byte{}

@@ -117,7 +117,7 @@ func (p *pot) crossed(est amount) *Limit {
 
 // askLimit asks whether to go on. What is not a yes is returned as the limit
 // that ends the run.
-func (r *runner) askLimit(l Limit) (no *overBudget, err error) {
+func (r *runner) askLimit(l Limit) (no *haltError, err error) {
 	data, err := json.Marshal(l)
 	if err != nil {
 		return nil, fmt.Errorf("agent: question: %w", err)
@@ -132,13 +132,13 @@ func (r *runner) askLimit(l Limit) (no *overBudget, err error) {
 		return nil, r.ctx.Err()
 	case errors.Is(err, ErrPending):
 		r.res.Questions = append(r.res.Questions, q)
-		return &overBudget{l.Stop, l.Text + ", and the question whether to go on waits for an answer"}, nil
+		return &haltError{l.Stop, l.Text + ", and the question whether to go on waits for an answer"}, nil
 	case err != nil:
-		return &overBudget{l.Stop, l.Text + ", and nobody could be asked: " + err.Error()}, nil
+		return &haltError{l.Stop, l.Text + ", and nobody could be asked: " + err.Error()}, nil
 	case !a.OK && a.Reason != "":
-		return &overBudget{l.Stop, l.Text + ", and the answer was not to go on: " + a.Reason}, nil
+		return &haltError{l.Stop, l.Text + ", and the answer was not to go on: " + a.Reason}, nil
 	case !a.OK:
-		return &overBudget{l.Stop, l.Text + ", and the answer was not to go on"}, nil
+		return &haltError{l.Stop, l.Text + ", and the answer was not to go on"}, nil
 	}
 	return nil, nil
 }

@@ -176,17 +176,17 @@ func (r *runner) finish(err error) {
 // reason for all others.
 func (r *runner) classify(err error) error {
 	cause := context.Cause(r.ctx)
-	var block *blockError
-	var over *overBudget
+	var halt *haltError
 	switch {
 	case errors.Is(cause, errTime):
 		r.stop(StopTime, fmt.Sprintf("the limit of %v was reached", r.budget.Time))
 	case r.ctx.Err() != nil:
 		r.stop(StopInterrupted, cause.Error())
-	case errors.As(err, &block):
-		r.stop(StopBlocked, block.reason)
-	case errors.As(err, &over):
-		r.stop(over.stop, over.text)
+	case errors.As(err, &halt):
+		r.stop(halt.stop, halt.text)
+		if halt.stop.Status() == StatusFailed {
+			return err
+		}
 	case llm.IsKind(err, llm.KindContextOverflow):
 		r.stop(StopOverflow, err.Error())
 		return err
@@ -348,7 +348,7 @@ func (r *runner) takeSteers() error {
 // take records queued input, and in the same write that it waits no more.
 func (r *runner) take(q queued) error {
 	err := r.input(q.Kind, q.Parts, q.done()...)
-	if _, blocked := errors.AsType[*blockError](err); blocked { // for good
+	if h, ok := errors.AsType[*haltError](err); ok && h.stop == StopBlocked { // for good
 		return errors.Join(err, r.append(r.ctx, q.done()...))
 	}
 	return err

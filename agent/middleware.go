@@ -96,12 +96,34 @@ var ErrPending = errors.New("agent: waiting for an answer")
 // MaxStops bounds how often Stop functions may keep one run going.
 const MaxStops = 8
 
+// Halt, returned by a function of a Middleware other than Gate and Tool, ends
+// the run with s and the reason for it: not as an error, unless s is one of
+// those that StatusFailed has.
+func Halt(s Stop, reason string) error { return &haltError{s, reason} }
+
 // Block, returned by a Prompt function, ends the run with StopBlocked.
-func Block(reason string) error { return &blockError{reason} }
+func Block(reason string) error { return Halt(StopBlocked, reason) }
 
-type blockError struct{ reason string }
+// haltError is a reason to stop on its way through functions that return
+// errors.
+type haltError struct {
+	stop Stop
+	text string
+}
 
-func (b *blockError) Error() string { return "blocked: " + b.reason }
+func (h *haltError) Error() string {
+	switch h.stop {
+	case StopTokens, StopMoney, StopSpawns, StopTurns:
+		return "agent: over budget: " + h.text
+	case StopBlocked:
+		return "blocked: " + h.text
+	}
+	return "agent: " + string(h.stop) + ": " + h.text
+}
+
+func (h *haltError) Is(target error) bool {
+	return target == ErrBudget && h.stop.Status() == StatusLimited
+}
 
 // ordered returns the middleware sorted, outermost first.
 func ordered(ms []Middleware) []Middleware {
