@@ -7,7 +7,7 @@ import (
 )
 
 func (o Options) budget(info llm.Info) (agent.Budget, error) {
-	b := agent.Budget{Turns: o.Config.MaxTurns, Tokens: o.Config.MaxTokens}
+	b := agent.Budget{Turns: o.Config.MaxTurns, Tokens: o.Config.MaxTokens, Soft: o.Config.SoftLimit}
 	if s := o.Config.MaxCost; s != "" {
 		m, err := llm.ParseMoney(s)
 		if err != nil {

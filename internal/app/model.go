@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"net/url"
+	"path/filepath"
 	"time"
 
 	"github.com/cantle-dev/cantle/internal/config"
@@ -32,17 +33,11 @@ func (o Options) model() (llm.Model, error) {
 		}
 		return wrap.Watchdog(demo.New("offline"), d), nil
 	}
-	po, err := ProviderOptions(o.Config, o.Getenv)
+	po, err := ModelOptions(o.Config, o.Home, o.Getenv, ref)
 	if err != nil {
 		return nil, err
 	}
-	known := o.Config.Models[ref]
-	var changeErr error
-	po.Change = func(i *llm.Info) { changeErr = override(i, known) }
 	m, err := provider.Open(ref, po)
-	if err == nil {
-		err = changeErr
-	}
 	if err != nil {
 		if errors.Is(err, provider.ErrNoKey) {
 			return nil, Usage("%w, or try %s, which needs none", err, DemoModel)
@@ -70,6 +65,39 @@ func ProviderOptions(c *config.Config, getenv func(string) string) (provider.Opt
 		po.Providers = append(po.Providers, cu)
 	}
 	return po, nil
+}
+
+// ModelOptions are the options to open, or to describe, the model ref with:
+// its providers, what they said of their models when they were last asked, and
+// over it all what the settings say.
+func ModelOptions(c *config.Config, home string, getenv func(string) string, ref string) (provider.Options, error) {
+	po, err := ProviderOptions(c, getenv)
+	if err != nil {
+		return po, err
+	}
+	po.Reported = ModelCache(home).Reported
+	own := c.Models[ref]
+	if own.Price == nil {
+		// A table of prices may name a family; an entry counts as a whole.
+		priced := map[string]config.Model{}
+		for name, m := range c.Models {
+			if m.Price != nil {
+				priced[name] = m
+			}
+		}
+		_, family, _ := catalog.Match(priced, ref)
+		own.Price = family.Price
+	}
+	if err := override(&llm.Info{}, own); err != nil {
+		return po, Usage("models.%q: %w", ref, err)
+	}
+	po.Change = func(i *llm.Info) { _ = override(i, own) } // it was tried
+	return po, nil
+}
+
+// ModelCache is where lists of models are kept.
+func ModelCache(home string) *provider.Cache {
+	return &provider.Cache{Dir: filepath.Join(home, "cache", "models")}
 }
 
 // defaultStall is how long a model may be silent. A model on a wire watches the

@@ -18,6 +18,7 @@ var bad = map[string]map[string]string{
 	"maxTurns":                          {`"9"`: "text came", `1.5`: "1.5 is not a whole number", `-1`: "-1 is not", `9999999999999999999999`: "is not a whole number", `true`: "true came"},
 	"maxTokens":                         {`"9"`: "text came", `1e99`: "1e99 is not", `-2`: "-2 is not"},
 	"maxCost":                           {`1.5`: `an amount of US dollars such as "1.50" is wanted, a number came`, `"-1"`: "is not an amount", `"much"`: "is not an amount", `"99999999999"`: "is not an amount"},
+	"softLimit":                         {`100`: "100 is not a percentage from 0 to 99", `-1`: "-1 is not", `"80"`: "text came", `80.5`: "80.5 is not"},
 	"timeout":                           {`90`: `a time such as "90s" or "10m" is wanted, a number came`, `"90"`: `"90" is not a time`, `"-1s"`: "is not a time"},
 	"stallTimeout":                      {`90`: "a number came", `"soon"`: `"soon" is not a time`},
 	"todoScope":                         {`"mine"`: `"mine" is not project or session`, `{}`: "an object came"},

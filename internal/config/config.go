@@ -21,11 +21,14 @@ import (
 
 // Config is the settings.
 type Config struct {
-	Model        string              `json:"model,omitempty"`
-	Effort       llm.Effort          `json:"effort,omitempty"`
-	MaxTurns     int                 `json:"maxTurns,omitempty"`
-	MaxTokens    int64               `json:"maxTokens,omitempty"`
-	MaxCost      string              `json:"maxCost,omitempty"` // US dollars
+	Model     string     `json:"model,omitempty"`
+	Effort    llm.Effort `json:"effort,omitempty"`
+	MaxTurns  int        `json:"maxTurns,omitempty"`
+	MaxTokens int64      `json:"maxTokens,omitempty"`
+	MaxCost   string     `json:"maxCost,omitempty"` // US dollars
+	// SoftLimit is the percentage of maxTurns, maxTokens and maxCost at which
+	// the user is asked whether to go on to the limit; 0 (default) asks never.
+	SoftLimit    int                 `json:"softLimit,omitempty"`
 	Timeout      string              `json:"timeout,omitempty"` // as 10m
 	System       string              `json:"system,omitempty"`  // in the place of the base guidance
 	AppendSystem string              `json:"appendSystem,omitempty"`

@@ -13,7 +13,7 @@ import (
 )
 
 func TestProjectCannotWiden(t *testing.T) {
-	user := `{"maxTurns": 5, "maxTokens": 100, "maxCost": "1.00", "timeout": "1m", "permissions": {"deny": ["Bash"]},
+	user := `{"maxTurns": 5, "maxTokens": 100, "maxCost": "1.00", "timeout": "1m", "softLimit": 50, "permissions": {"deny": ["Bash"]},
 		"models": {"a:b": {"price": {"input": 1, "output": 1}}}}`
 	for project, warn := range map[string]string{
 		`{"maxTurns": 6}`:    "maxTurns",
@@ -23,6 +23,8 @@ func TestProjectCannotWiden(t *testing.T) {
 		`{"maxCost": "2"}`:   "maxCost",
 		`{"maxCost": "0"}`:   "maxCost",
 		`{"maxCost": ""}`:    "maxCost",
+		`{"softLimit": 0}`:   "softLimit",
+		`{"softLimit": 51}`:  "softLimit",
 		`{"timeout": "2m"}`:  "timeout",
 		`{"timeout": ""}`:    "timeout",
 		`{"models": {"a:b": {"price": {"input": 0, "output": 0}}}}`: "models.a:b.price",
@@ -35,7 +37,7 @@ func TestProjectCannotWiden(t *testing.T) {
 		if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], warn+" is left out") {
 			t.Errorf("%s: warnings %q", project, c.Warnings)
 		}
-		if c.MaxTurns != 5 || c.MaxTokens != 100 || c.MaxCost != "1.00" || c.Timeout != "1m" || !slices.Equal(c.Permissions.Deny, []string{"Bash"}) ||
+		if c.MaxTurns != 5 || c.MaxTokens != 100 || c.MaxCost != "1.00" || c.Timeout != "1m" || c.SoftLimit != 50 || !slices.Equal(c.Permissions.Deny, []string{"Bash"}) ||
 			c.Models["a:b"].Price == nil || c.Models["a:b"].Price.Input != "1" {
 			t.Errorf("%s: %+v", project, c)
 		}

@@ -21,6 +21,8 @@ func (c *Config) widens(key string, raw json.RawMessage) bool {
 			have = agent.DefaultTurns
 		}
 		return json.Unmarshal(raw, &n) == nil && (n <= 0 || n > have)
+	case "softLimit":
+		return json.Unmarshal(raw, &n) == nil && c.SoftLimit > 0 && (n <= 0 || n > int64(c.SoftLimit))
 	case "maxTokens":
 		return json.Unmarshal(raw, &n) == nil && c.MaxTokens > 0 && (n <= 0 || n > c.MaxTokens)
 	case "maxCost":

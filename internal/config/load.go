@@ -142,7 +142,7 @@ func (c *Config) untrusted(name string, layer map[string]json.RawMessage) {
 			warn(k)
 		}
 	}
-	for _, k := range []string{"maxTurns", "maxTokens", "maxCost", "timeout"} {
+	for _, k := range []string{"maxTurns", "maxTokens", "maxCost", "softLimit", "timeout"} {
 		if v, ok := layer[k]; ok && c.widens(k, v) {
 			delete(layer, k)
 			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: %s is left out: a project may only lower your limit", name, k))

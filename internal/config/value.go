@@ -27,6 +27,7 @@ var rules = map[string]rule{
 	"maxTurns":                          {"a whole number that is not less than 0", atLeast(0)},
 	"maxTokens":                         {"a whole number that is not less than 0", atLeast(0)},
 	"maxCost":                           {"an amount of US dollars such as \"1.50\"", ifGiven(money)},
+	"softLimit":                         {"a percentage from 0 to 99", percentage},
 	"timeout":                           {"a time such as \"90s\" or \"10m\"", ifGiven(positive)},
 	"stallTimeout":                      {"a time such as \"90s\"; \"0s\" waits for ever", ifGiven(duration)},
 	"todoScope":                         {"project or session", oneOf("", "project", "session")},
@@ -97,6 +98,13 @@ func atLeast(least int64) func(string) error {
 		}
 		return nil
 	}
+}
+
+func percentage(s string) error {
+	if n, err := strconv.Atoi(s); err != nil || n < 0 || n > 99 {
+		return errForm
+	}
+	return nil
 }
 
 func money(s string) error {
