@@ -6,67 +6,13 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cantle-dev/cantle/internal/app"
-	"github.com/cantle-dev/cantle/llm/catalog"
 	"github.com/cantle-dev/cantle/llm/provider"
 	"github.com/cantle-dev/cantle/sandbox"
 )
-
-func newModels(e Env) *cobra.Command {
-	f := &flags{}
-	c := &cobra.Command{
-		Use: "models", Short: "List providers, and whether each can be used", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			c, _, _, err := f.load(e)
-			if err != nil {
-				return err
-			}
-			po, err := app.ProviderOptions(c, e.Getenv)
-			if err != nil {
-				return err
-			}
-			names := map[string]bool{}
-			for _, p := range catalog.Providers() {
-				names[p.Name] = true
-			}
-			for n := range c.Providers {
-				names[n] = true
-			}
-			w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "PROVIDER\tWIRE\tADDRESS\tKEY")
-			for _, n := range slices.Sorted(maps.Keys(names)) {
-				p, err := po.Find(n)
-				if err != nil {
-					fmt.Fprintf(w, "%s\t\t\t%v\n", n, err)
-					continue
-				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", n, p.Wire, p.BaseURL, keyState(po, p))
-			}
-			fmt.Fprintf(w, "demo\t-\t-\tnone needed: %s is a stand-in for trying Cantle out\n", app.DemoModel)
-			if err := w.Flush(); err != nil {
-				return err
-			}
-			fmt.Fprintln(e.Err, "\nName a model as provider:model, as the provider names it: anthropic:claude-opus-4-8, ollama:qwen3:4b.")
-			return nil
-		},
-	}
-	c.Flags().StringArrayVar(&f.set, "set", nil, "a setting, as key=value")
-	return c
-}
-
-func keyState(po provider.Options, p provider.Custom) string {
-	if len(p.KeyEnv) == 0 {
-		return "none needed"
-	}
-	if _, v, err := po.Key(p); err == nil {
-		return v + " is set"
-	}
-	return "missing: set " + strings.Join(p.KeyEnv, " or ")
-}
 
 func newDoctor(e Env) *cobra.Command {
 	f := &flags{}

@@ -11,8 +11,10 @@ package provider
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -192,6 +194,15 @@ func (o Options) Key(c Custom) (key, variable string, err error) {
 	return "", c.KeyEnv[0], fmt.Errorf("provider: %w for %s: set %s", ErrNoKey, c.Name, strings.Join(c.KeyEnv, " or "))
 }
 
+// adapters by wire.
+var adapters = map[string]func(Options, Known, string) (llm.Model, error){
+	anthropic.Wire:  Options.anthropic,
+	openai.WireChat: Options.chat,
+}
+
+// Wires are the wires that models can be opened on.
+func Wires() []string { return slices.Sorted(maps.Keys(adapters)) }
+
 // Open makes the model that ref names, by "provider:model" or by an alias. It
 // opens no connection.
 func Open(ref string, o Options) (llm.Model, error) {
@@ -200,12 +211,9 @@ func Open(ref string, o Options) (llm.Model, error) {
 		return nil, err
 	}
 	c, info := k.Provider, k.Info
-	build := map[string]func(Known, string) (llm.Model, error){
-		anthropic.Wire:  o.anthropic,
-		openai.WireChat: o.chat,
-	}[info.Wire]
+	build := adapters[info.Wire]
 	if build == nil {
-		return nil, fmt.Errorf("provider: %s is served on the wire %q, which this version does not speak: there are %s and %s", info.Ref(), info.Wire, anthropic.Wire, openai.WireChat)
+		return nil, fmt.Errorf("provider: %s is served on the wire %q, which this version does not speak: there are %s", info.Ref(), info.Wire, strings.Join(Wires(), ", "))
 	}
 	if c.Template() {
 		return nil, fmt.Errorf("provider: %s has an address of its own for everyone: set providers.%s.baseUrl to %s", c.Name, c.Name, c.BaseURL)
@@ -214,5 +222,5 @@ func Open(ref string, o Options) (llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return build(k, key)
+	return build(o, k, key)
 }
