@@ -39,18 +39,39 @@ type Options struct {
 // removed; if that fails half-way the old content is put back, and if even
 // that fails the error says where the copy is.
 func Write(path string, data []byte, opts Options) error {
-	if err := write(path, data, opts, os.Rename); err != nil {
+	if err := write(path, data, opts, (*os.Root).Rename); err != nil {
 		return fmt.Errorf("atomicfile: write %s: %w", path, err)
 	}
 	return nil
 }
 
-func write(path string, data []byte, opts Options, rename func(from, to string) error) error {
+// WriteIn is [Write] for the file base in a directory that is open, so that
+// nothing is written elsewhere even if the directory's path comes to lead
+// there meanwhile. A symbolic link of that name is refused.
+func WriteIn(dir *os.Root, base string, data []byte, opts Options) error {
+	if err := writeIn(dir, base, data, opts, (*os.Root).Rename); err != nil {
+		return fmt.Errorf("atomicfile: write %s: %w", base, err)
+	}
+	return nil
+}
+
+type renameFunc func(dir *os.Root, from, to string) error
+
+func write(path string, data []byte, opts Options, rename renameFunc) error {
 	path, err := resolve(path)
 	if err != nil {
 		return err
 	}
-	old, err := os.Lstat(path)
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return writeIn(dir, filepath.Base(path), data, opts, rename)
+}
+
+func writeIn(dir *os.Root, base string, data []byte, opts Options, rename renameFunc) error {
+	old, err := dir.Lstat(base)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		old = nil
@@ -59,31 +80,29 @@ func write(path string, data []byte, opts Options, rename func(from, to string) 
 	case !old.Mode().IsRegular():
 		return fmt.Errorf("it is not a regular file but %s", old.Mode().Type())
 	default:
-		if err := writable(path); err != nil {
+		if err := writable(dir, base); err != nil {
 			return err
 		}
 	}
-	tmp, err := makeTemp(path, old, data, opts)
+	tmp, err := makeTemp(dir, base, old, data, opts)
 	if err != nil {
 		if old != nil && errors.Is(err, fs.ErrPermission) { // no new file may be made beside it
-			return overwrite(path, old, data, opts)
+			return overwrite(dir, base, old, data, opts)
 		}
 		return err
 	}
-	if err := rename(tmp, path); err != nil {
-		_ = os.Remove(tmp)
+	if err := rename(dir, tmp, base); err != nil {
+		_ = dir.Remove(tmp)
 		if old == nil {
 			return err
 		}
-		if oerr := overwrite(path, old, data, opts); oerr != nil {
+		if oerr := overwrite(dir, base, old, data, opts); oerr != nil {
 			return fmt.Errorf("%w; and, without a rename: %w", err, oerr)
 		}
 		return nil
 	}
 	if !opts.NoSync {
-		if err := syncDir(filepath.Dir(path)); err != nil {
-			return err
-		}
+		return syncDir(dir)
 	}
 	return nil
 }
@@ -121,8 +140,8 @@ func resolve(path string) (string, error) {
 
 // writable reports whether the file may be written to as it is: that it could
 // be replaced says no more than that its directory may.
-func writable(path string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|openFlags, 0)
+func writable(dir *os.Root, base string) error {
+	f, err := dir.OpenFile(base, os.O_WRONLY|openFlags, 0)
 	if err != nil {
 		if errors.Is(err, fs.ErrPermission) {
 			return err
@@ -132,10 +151,9 @@ func writable(path string) error {
 	return f.Close()
 }
 
-// makeTemp writes data to a new file beside path.
-func makeTemp(path string, old fs.FileInfo, data []byte, opts Options) (name string, err error) {
-	dir, base := filepath.Split(path)
-	name = filepath.Join(dir, "."+base[:min(len(base), 100)]+"."+rand.Text()[:12]+".tmp")
+// makeTemp writes data to a new file beside base.
+func makeTemp(dir *os.Root, base string, old fs.FileInfo, data []byte, opts Options) (name string, err error) {
+	name = "." + base[:min(len(base), 100)] + "." + rand.Text()[:12] + ".tmp"
 	mode := opts.Mode.Perm()
 	switch {
 	case old != nil || opts.Private:
@@ -143,14 +161,14 @@ func makeTemp(path string, old fs.FileInfo, data []byte, opts Options) (name str
 	case mode == 0:
 		mode = 0o666
 	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return "", err
 	}
 	defer func() {
 		if err != nil {
 			_ = f.Close() // it may be closed already
-			_ = os.Remove(name)
+			_ = dir.Remove(name)
 		}
 	}()
 	if _, err := f.Write(data); err != nil {
@@ -179,7 +197,7 @@ func makeTemp(path string, old fs.FileInfo, data []byte, opts Options) (name str
 		return "", err
 	}
 	// Some network drives find out only now that there was no room.
-	st, err := os.Lstat(name)
+	st, err := dir.Lstat(name)
 	if err != nil {
 		return "", err
 	}
@@ -209,8 +227,8 @@ func sizeIs(st fs.FileInfo, want int) error {
 
 // overwrite writes data into the file that is there, which must still be old,
 // keeping its old content aside until that is done.
-func overwrite(path string, old fs.FileInfo, data []byte, opts Options) error {
-	f, err := os.OpenFile(path, os.O_RDWR|openFlags, 0)
+func overwrite(dir *os.Root, base string, old fs.FileInfo, data []byte, opts Options) error {
+	f, err := dir.OpenFile(base, os.O_RDWR|openFlags, 0)
 	if err != nil {
 		return err
 	}
@@ -224,7 +242,7 @@ func overwrite(path string, old fs.FileInfo, data []byte, opts Options) error {
 	if err != nil {
 		return err
 	}
-	backup, err := putAside(path, content, opts)
+	backup, discard, err := putAside(dir, base, content, opts)
 	if err != nil {
 		return fmt.Errorf("its content could not be put aside first: %w", err)
 	}
@@ -238,36 +256,47 @@ func overwrite(path string, old fs.FileInfo, data []byte, opts Options) error {
 		if back := fill(f, content, opts); back != nil {
 			return fmt.Errorf("%w; what it held before is in %s, since it could not be put back: %w", err, backup, back)
 		}
-		_ = os.Remove(backup)
+		discard()
 		return err
 	}
-	_ = os.Remove(backup)
+	discard()
 	return f.Close()
 }
 
-// putAside writes content to a new private file, beside path if that may be.
-func putAside(path string, content []byte, opts Options) (string, error) {
-	name := filepath.Base(path)
-	name = name[:min(len(name), 100)] + "." + rand.Text()[:12] + ".backup"
-	var errs []error
-	for _, dir := range []string{filepath.Dir(path), os.TempDir()} {
-		at := filepath.Join(dir, name)
-		f, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err == nil {
-			if _, err = f.Write(content); err == nil {
-				err = settle(f, len(content), opts)
-			}
-			if cerr := f.Close(); err == nil {
-				err = cerr
-			}
-			if err == nil {
-				return at, nil
-			}
-			_ = os.Remove(at)
+// putAside writes content to a new private file, beside base if that may be,
+// and returns where it is and how to remove it.
+func putAside(dir *os.Root, base string, content []byte, opts Options) (at string, discard func(), err error) {
+	name := base[:min(len(base), 100)] + "." + rand.Text()[:12] + ".backup"
+	aside := func(d *os.Root) error {
+		f, err := d.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
 		}
-		errs = append(errs, err)
+		if _, err = f.Write(content); err == nil {
+			err = settle(f, len(content), opts)
+		}
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			_ = d.Remove(name)
+		}
+		return err
 	}
-	return "", errors.Join(errs...)
+	first := aside(dir)
+	if first == nil {
+		return filepath.Join(dir.Name(), name), func() { _ = dir.Remove(name) }, nil
+	}
+	tmp, err := os.OpenRoot(os.TempDir())
+	if err == nil {
+		defer tmp.Close()
+		err = aside(tmp)
+	}
+	if err != nil {
+		return "", nil, errors.Join(first, err)
+	}
+	at = filepath.Join(tmp.Name(), name)
+	return at, func() { _ = os.Remove(at) }, nil
 }
 
 // fill makes data the content of f.

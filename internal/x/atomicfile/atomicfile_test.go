@@ -163,6 +163,46 @@ func TestLinksAreWrittenThrough(t *testing.T) {
 	}
 }
 
+// In a directory that is open, a file is written whatever its path is by now,
+// and a link is not followed.
+func TestWriteIn(t *testing.T) {
+	top := t.TempDir()
+	path := filepath.Join(top, "d")
+	if err := os.Mkdir(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.OpenRoot(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	put(t, filepath.Join(path, "f"), "old", 0o640)
+	put(t, filepath.Join(top, "outside"), "theirs", 0o644)
+	if err := os.Symlink("../outside", filepath.Join(path, "link")); err != nil {
+		t.Skip(err)
+	}
+	moved := filepath.Join(top, "moved")
+	if err := os.Rename(path, moved); err != nil {
+		t.Skip(err)
+	}
+	if err := os.Symlink(top, path); err != nil {
+		t.Fatal(err)
+	}
+	if err := atomicfile.WriteIn(dir, "f", []byte("new"), atomicfile.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, filepath.Join(moved, "f"), "new", "f", "link")
+	if mode(t, filepath.Join(moved, "f")) != 0o640 {
+		t.Error("it has another mode")
+	}
+	for _, name := range []string{"link", "../outside", "."} {
+		if err := atomicfile.WriteIn(dir, name, []byte("x"), atomicfile.Options{}); err == nil {
+			t.Errorf("%s was written", name)
+		}
+	}
+	holds(t, filepath.Join(top, "outside"), "theirs", "d", "moved", "outside")
+}
+
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	sub := filepath.Join(dir, "sub")
@@ -192,7 +232,9 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestWhereNoRenameIsPossible(t *testing.T) {
-	fail := func(from, _ string) error { return &fs.PathError{Op: "rename", Path: from, Err: errors.New("busy")} }
+	fail := func(_ *os.Root, from, _ string) error {
+		return &fs.PathError{Op: "rename", Path: from, Err: errors.New("busy")}
+	}
 	path := filepath.Join(t.TempDir(), "f")
 	for _, content := range []string{"longer than it was", "short", ""} {
 		put(t, path, "the old one", 0o640)
@@ -224,7 +266,7 @@ func TestWhereNoRenameIsPossible(t *testing.T) {
 func TestSwappedFileIsNotOverwritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	put(t, path, "old", 0o644)
-	swap := func(string, string) error {
+	swap := func(*os.Root, string, string) error {
 		if err := os.Rename(path, path+".moved"); err != nil {
 			return err
 		}

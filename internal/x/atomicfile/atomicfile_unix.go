@@ -31,8 +31,8 @@ func keepOwner(f *os.File, old fs.FileInfo) bool {
 }
 
 // syncDir makes sure of a rename in dir. Not every file system can be asked.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
+func syncDir(dir *os.Root) error {
+	d, err := dir.Open(".")
 	if err != nil {
 		if errors.Is(err, fs.ErrPermission) { // one may write to it but not read it
 			return nil
