@@ -17,7 +17,8 @@ const (
 	outputBytes = 30_000 // what the model sees at once: a quarter head, the rest tail
 	outputHead  = outputBytes / 4
 	outputTail  = outputBytes - outputHead
-	spillMax    = 100 << 20 // what is kept in a file of one command
+	spillMax    = 512 << 20 // what is kept in a file of one command
+	floodBytes  = 100 << 20 // from which on a command that times out is ended
 	sessionMax  = 1 << 30   // what is kept in the files of a session
 	showMax     = 4 << 10   // what is shown at once while a command runs
 	showEvery   = 250 * time.Millisecond
@@ -215,8 +216,9 @@ func (c *capture) where() string {
 	return fmt.Sprintf("All %d bytes are in %s: read it with Read or Grep", c.total, c.path)
 }
 
-// flooding reports whether there was more than a file may hold.
-func (c *capture) flooding() bool { return c.size() > spillMax }
+// flooding reports whether there was more than anybody will read: a command
+// that goes on like this is not worth a job.
+func (c *capture) flooding() bool { return c.size() > floodBytes }
 
 func (c *capture) size() int64 {
 	c.mu.Lock()

@@ -37,6 +37,31 @@ func TestCaptureSessionQuota(t *testing.T) {
 	}
 }
 
+// A full disk ends no command, and the model is told what is missing.
+func TestCaptureDiskFull(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("no device that is always full: %v", err)
+	}
+	c := &capture{quota: &quota{}, file: full, path: "/somewhere/output.txt", dir: func() (string, error) { return "", os.ErrInvalid }}
+	line := strings.Repeat("z", 999) + "\n"
+	for range 100 {
+		if n, err := c.Write([]byte(line)); n != len(line) || err != nil {
+			t.Fatalf("%d %v", n, err)
+		}
+	}
+	c.close()
+	if w := c.where(); !strings.HasPrefix(w, "The first 0 of 100000 bytes are in /somewhere/output.txt (the rest could not be kept: ") {
+		t.Error(w)
+	}
+	if s, cutOff := c.text(); !cutOff || !strings.HasPrefix(s, line) || !strings.HasSuffix(s, line) {
+		t.Errorf("%d bytes", len(s))
+	}
+	if s, next := c.since(0); !strings.Contains(s, "bytes were not kept") || next == 0 {
+		t.Errorf("%.50q %d", s, next)
+	}
+}
+
 // However output comes, it can be read whole in pieces, and what the model
 // sees is its beginning and its end, cut between runes.
 func TestCapturePieces(t *testing.T) {
