@@ -176,16 +176,34 @@ func (ps *Parts) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-func decodePart(raw json.RawMessage) (Part, error) {
-	var tag struct {
-		Type string `json:"type"`
+// firstType reads the type where it comes first, as [Parts.MarshalJSON] puts
+// it, so that a long part is not read twice.
+func firstType(raw json.RawMessage) (string, bool) {
+	rest, ok := bytes.CutPrefix(raw, []byte(`{"type":"`))
+	if !ok {
+		return "", false
 	}
-	if err := json.Unmarshal(raw, &tag); err != nil {
-		return nil, fmt.Errorf("llm: part: %w", err)
+	n := bytes.IndexAny(rest, `"\`)
+	if n < 0 || rest[n] != '"' {
+		return "", false
+	}
+	return string(rest[:n]), true
+}
+
+func decodePart(raw json.RawMessage) (Part, error) {
+	typ, ok := firstType(raw)
+	if !ok {
+		var tag struct {
+			Type string `json:"type"`
+		}
+		if err := json.Unmarshal(raw, &tag); err != nil {
+			return nil, fmt.Errorf("llm: part: %w", err)
+		}
+		typ = tag.Type
 	}
 	var p Part
 	var err error
-	switch tag.Type {
+	switch typ {
 	case "text":
 		p, err = decode[Text](raw)
 	case "thinking":
@@ -201,10 +219,10 @@ func decodePart(raw json.RawMessage) (Part, error) {
 	case "":
 		return nil, fmt.Errorf("llm: part has no type")
 	default:
-		return Unknown{Kind: tag.Type, Raw: bytes.Clone(raw)}, nil
+		return Unknown{Kind: typ, Raw: bytes.Clone(raw)}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("llm: part %q: %w", tag.Type, err)
+		return nil, fmt.Errorf("llm: part %q: %w", typ, err)
 	}
 	return p, nil
 }
