@@ -1,0 +1,271 @@
+package provider_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/catalog"
+	"github.com/cantle-dev/cantle/llm/llmtest"
+	"github.com/cantle-dev/cantle/llm/provider"
+)
+
+func ExampleOptions_Describe() {
+	o := provider.Options{Aliases: catalog.Aliases{"opus": "anthropic:claude-opus-4-8"}}
+	k, err := o.Describe("opus")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(k.Ref, k.Info.Context, k.ContextFrom)
+	k, err = o.Describe("ollama:qwen3:4b")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(k.Ref, k.Info.Context, k.ContextFrom, k.Info.Price.Free())
+	// Output:
+	// anthropic:claude-opus-4-8 1000000 catalog
+	// ollama:qwen3:4b 8192 assumed true
+}
+
+func env(vars map[string]string) func(string) string {
+	return func(name string) string { return vars[name] }
+}
+
+// TestOpen holds what a request to a custom provider is like.
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	srv := llmtest.NewServer(t, llmtest.Play(t, llmtest.Say("one"), llmtest.Say("two"), llmtest.Say("three")))
+	o := provider.Options{
+		Getenv: env(map[string]string{"MINE": "k-1"}),
+		Providers: []provider.Custom{
+			{Provider: catalog.Provider{Name: "chat", BaseURL: srv.BaseURL(llmtest.WireChat), KeyEnv: []string{"MINE"}}, Header: http.Header{"X-Team": {"a"}}},
+			{Provider: catalog.Provider{Name: "msgs", BaseURL: srv.BaseURL(llmtest.WireAnthropic), Wire: llmtest.WireAnthropic}, Set: map[string]string{"beta": "one, two"}},
+		},
+		Aliases: catalog.Aliases{"quick": "chat:m"},
+	}
+	for _, ref := range []string{"quick", "msgs:m"} {
+		m, err := provider.Open(ref, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := llm.Generate(t.Context(), m, &llm.Request{Messages: []llm.Message{llm.UserText("hi")}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.APIKey = "explicit" // it goes before a variable, and to what has none
+	m, err := provider.Open("chat:m", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := llm.Generate(t.Context(), m, &llm.Request{Messages: []llm.Message{llm.UserText("hi")}}); err != nil {
+		t.Fatal(err)
+	}
+	got := srv.Requests()
+	for i, want := range []map[string]string{
+		{"Authorization": "Bearer k-1", "X-Team": "a"},
+		{"X-Api-Key": "", "Anthropic-Beta": "one,two"},
+		{"Authorization": "Bearer explicit"},
+	} {
+		for name, v := range want {
+			if h := got[i].Header.Get(name); h != v {
+				t.Errorf("request %d: %s is %q, want %q", i, name, h, v)
+			}
+		}
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	t.Parallel()
+	local := catalog.Provider{Name: "mine", BaseURL: "http://127.0.0.1:1/v1"}
+	o := provider.Options{Providers: []provider.Custom{
+		{Provider: local, Set: map[string]string{"organisation": "x"}},
+		{Provider: catalog.Provider{Name: "bad", BaseURL: "http://127.0.0.1:1", Wire: "anthropic"}, Set: map[string]string{"cache": "2h"}},
+		{Provider: catalog.Provider{Name: "nowhere"}},
+		{Provider: catalog.Provider{Name: "like", BaseURL: "http://127.0.0.1:1"}, Profile: "grok"},
+		{Provider: catalog.Provider{Name: "odd", BaseURL: "http://127.0.0.1:1", Wire: "gopher"}},
+	}, Aliases: catalog.Aliases{"a": "b", "b": "a", "sonnet": "anthropic:claude-sonnet-5"}}
+	for _, tt := range []struct {
+		ref, want string
+		is        error
+	}{
+		{"", "write provider:model", nil},
+		{"sonet", "did you mean the alias sonnet?", nil},
+		{"gpt-4o", "openai:gpt-4o", nil},
+		{"a", "a → b → a", nil},
+		{"antropic:x", "did you mean anthropic?", provider.ErrUnknown},
+		{"anthropic:claude-opus-4-8", "set ANTHROPIC_API_KEY", provider.ErrNoKey},
+		{"mine:m", `no option "organisation": did you mean organization?`, nil},
+		{"bad:m", "there are off, 5m and 1h", nil},
+		{"nowhere:m", "has no baseUrl", nil},
+		{"like:m", `no profile "grok": did you mean groq`, nil},
+		{"odd:m", `wire "gopher", which this version does not speak`, nil},
+		{"vertex:gemini-2.5-pro", `wire "vertex"`, nil},
+		{"openai:o3-pro", `wire "openai-responses"`, nil},
+		{"azure:gpt-4o", "set providers.azure.baseUrl to https://{resource}.openai.azure.com", nil},
+	} {
+		m, err := provider.Open(tt.ref, o)
+		if m != nil || err == nil || !strings.Contains(err.Error(), tt.want) || tt.is != nil && !errors.Is(err, tt.is) {
+			t.Errorf("Open(%q) = %v, %v, want an error with %q", tt.ref, m, err, tt.want)
+		}
+	}
+}
+
+// TestKeyStaysHome holds that a key goes to the provider's own hosts alone.
+func TestKeyStaysHome(t *testing.T) {
+	t.Parallel()
+	vars := env(map[string]string{"OPENAI_API_KEY": "k", "AZURE_OPENAI_API_KEY": "k", "MINE": "mine"})
+	for _, tt := range []struct {
+		name, base string
+		keyEnv     []string
+		want       string
+	}{
+		{"openai", "", nil, "k"},
+		{"openai", "https://api.openai.com/v2", nil, "k"},
+		{"openai", "http://api.openai.com/v1", nil, ""},
+		{"openai", "https://api.openai.com.evil.example/v1", nil, ""},
+		{"openai", "https://user@api.openai.com/v1", nil, ""},
+		{"openai", "https://evil.example/api.openai.com", nil, ""},
+		{"openai", "https://evil.example", []string{"MINE"}, "mine"},
+		{"azure", "https://team.openai.azure.com/openai/v1", nil, "k"},
+		{"azure", "https://team.openai.azure.com.evil.example", nil, ""},
+		{"azure", "https://notopenai.azure.com", nil, ""},
+	} {
+		o := provider.Options{Getenv: vars, Providers: []provider.Custom{{Provider: catalog.Provider{Name: tt.name, BaseURL: tt.base, KeyEnv: tt.keyEnv}}}}
+		c, err := o.Find(tt.name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if key, _, err := o.Key(c); err != nil || key != tt.want {
+			t.Errorf("%s at %s: key %q, %v, want %q", tt.name, tt.base, key, err, tt.want)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	reported := map[string]provider.Report{
+		"ollama:seen":                 {Context: 4096, Max: 262_144},
+		"openrouter:a/b":              {Context: 1000, Output: 10, Price: llm.PerMillion(1, 2)},
+		"google:gemini-2.5-pro":       {Price: &llm.Price{Input: 1_250_000, Output: 10_000_000, CacheRead: 125_000}},
+		"groq:llama-3.1-8b-instant":   {Context: 9000},
+		"anthropic:claude-opus-4-8":   {},
+		"anthropic:claude-sonnet-4-6": {Context: 50_000},
+	}
+	o := provider.Options{
+		Reported: func(p, _, m string) (provider.Report, bool) { r, ok := reported[p+":"+m]; return r, ok },
+		Providers: []provider.Custom{
+			{Provider: catalog.Provider{Name: "gpu", BaseURL: "http://10.0.0.7:8000/v1"}},
+			{Provider: catalog.Provider{Name: "far", BaseURL: "https://models.example/v1"}},
+			{Provider: catalog.Provider{Name: "lmstudio", BaseURL: "http://studio:1234/v1"}},
+			{Provider: catalog.Provider{Name: "vllm", BaseURL: "https://vllm.example/v1"}},
+			{Provider: catalog.Provider{Name: "deepseek", BaseURL: "https://proxy.example/v1"}},
+		},
+	}
+	for _, tt := range []struct {
+		ref     string
+		context int
+		from    catalog.From
+		price   string // of a million tokens each way; "" is unknown
+		by      catalog.From
+	}{
+		{"anthropic:claude-opus-4-8", 1_000_000, catalog.FromCatalog, "$30.0000", catalog.FromCatalog},
+		{"anthropic:claude-sonnet-4-6", 50_000, catalog.FromProvider, "$18.0000", catalog.FromCatalog},
+		{"groq:llama-3.1-8b-instant", 9000, catalog.FromProvider, "$0.1300", catalog.FromCatalog},
+		{"openrouter:a/b", 1000, catalog.FromProvider, "$3.0000", catalog.FromProvider},
+		{"google:gemini-2.5-pro", 1_048_576, catalog.FromCatalog, "$17.5000", catalog.FromCatalog}, // its tier stays
+		{"openai:gpt-99", 128_000, catalog.FromDefault, "", ""},
+		{"ollama:new", 8_192, catalog.FromDefault, "$0.0000", catalog.FromCatalog},
+		{"ollama:seen", 4096, catalog.FromProvider, "$0.0000", catalog.FromCatalog},
+		{"lmstudio:m", 8_192, catalog.FromDefault, "$0.0000", catalog.FromCatalog},
+		{"vllm:m", 128_000, catalog.FromDefault, "", ""}, // not at home: it may cost
+		{"gpu:m", 8_192, catalog.FromDefault, "", ""},    // at home, but perhaps a proxy
+		{"far:m", 128_000, catalog.FromDefault, "", ""},
+		{"deepseek:deepseek-flash", 128_000, catalog.FromDefault, "", ""}, // another server's
+	} {
+		k, err := o.Describe(tt.ref)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		price := ""
+		if p := k.Info.Price; p != nil {
+			price = p.Cost(llm.Usage{Input: 1_000_000, Output: 1_000_000}).String()
+		}
+		if k.Info.Context != tt.context || k.ContextFrom != tt.from || price != tt.price || k.PriceFrom != tt.by || k.Info.Ref() != tt.ref {
+			t.Errorf("%s: window %d from %s, price %s from %s", k.Info.Ref(), k.Info.Context, k.ContextFrom, price, k.PriceFrom)
+		}
+	}
+	o.Change = func(i *llm.Info) { i.Context, i.Output, i.Price = 7, 3, &llm.Price{} }
+	if k, err := o.Describe("anthropic:claude-opus-4-8"); err != nil || k.Info.Context != 7 || k.ContextFrom != catalog.FromSettings || k.OutputFrom != catalog.FromSettings || k.PriceFrom != catalog.FromSettings {
+		t.Errorf("with settings: %+v, %v", k, err)
+	}
+	if k, err := o.Describe("anthropic:claude-opus-48"); err != nil || len(k.Near) == 0 {
+		t.Errorf("a model with a slip: %q, %v", k.Near, err)
+	}
+}
+
+// TestModelTraits holds that what the catalog says of a model reaches the wire.
+func TestModelTraits(t *testing.T) {
+	t.Parallel()
+	bodies := make(chan string, 1)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b := new(strings.Builder)
+		_ = r.Write(b)
+		bodies <- b.String()
+		http.Error(w, `{"error":{"message":"no"}}`, http.StatusUnauthorized)
+	}))
+	defer srv.Close()
+	toServer := &http.Client{Transport: redirect{srv.Listener.Addr().String()}}
+	half := 0.5
+	for _, tt := range []struct {
+		ref       string
+		has, lack []string
+	}{
+		{"anthropic:claude-opus-4-8", []string{`"type":"adaptive"`, `"effort":"xhigh"`}, []string{"temperature", "budget_tokens"}},
+		{"anthropic:claude-opus-4-6", []string{`"type":"adaptive"`, `"effort":"max"`}, []string{"budget_tokens"}},
+		{"anthropic:claude-haiku-4-5", []string{`budget_tokens`}, []string{"adaptive"}},
+		{"openai:o3", []string{`"reasoning_effort":"high"`, "max_completion_tokens"}, []string{"temperature"}},
+		{"openai:gpt-4o", []string{`"temperature":0.5`}, []string{"reasoning_effort"}},
+		{"moonshot:kimi-k3", []string{`"reasoning_effort":"max"`}, []string{`"thinking"`}},
+		{"moonshot:kimi-k2.6", []string{`"thinking":{"type":"enabled"}`}, []string{"reasoning_effort"}},
+	} {
+		m, err := provider.Open(tt.ref, provider.Options{APIKey: "k", Client: toServer})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		_, err = llm.Generate(t.Context(), m, &llm.Request{
+			Messages: []llm.Message{llm.UserText("hi")}, Effort: llm.EffortXHigh, Temperature: &half, MaxTokens: 50_000,
+		})
+		if !llm.IsKind(err, llm.KindAuth) {
+			t.Errorf("%s: %v", tt.ref, err)
+		}
+		body := <-bodies
+		for _, s := range tt.has {
+			if !strings.Contains(body, s) {
+				t.Errorf("%s: the request has no %s:\n%s", tt.ref, s, body)
+			}
+		}
+		for _, s := range tt.lack {
+			if strings.Contains(body, s) {
+				t.Errorf("%s: the request has %s:\n%s", tt.ref, s, body)
+			}
+		}
+	}
+}
+
+// redirect sends every request to one address.
+type redirect struct{ host string }
+
+func (r redirect) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.URL.Scheme, req.URL.Host = "http", r.host
+	return http.DefaultTransport.RoundTrip(req)
+}
