@@ -95,7 +95,7 @@ func isError(raw json.RawMessage) bool {
 func (d *decoder) Event(ev wire.Event) (out []llm.Event, err error) {
 	d.out = d.out[:0]
 	if ev.Whole {
-		err = d.whole(ev.Data)
+		err = d.whole(ev)
 	} else {
 		err = d.event(ev)
 	}
@@ -116,8 +116,8 @@ func (d *decoder) State() wire.State {
 }
 
 // whole decodes a body that was not streamed.
-func (d *decoder) whole(b []byte) error {
-	if err := d.chunk(b, true); err != nil {
+func (d *decoder) whole(ev wire.Event) error {
+	if err := d.chunk(ev); err != nil {
 		return err
 	}
 	if !d.started {
@@ -142,19 +142,17 @@ func (d *decoder) event(ev wire.Event) error {
 	case ev.Name == "error":
 		return d.s.Failure(data)
 	}
-	if ev.Cut && !json.Valid(data) {
-		return d.s.Truncated()
-	}
-	return d.chunk(data, false)
+	return d.chunk(ev)
 }
 
-func (d *decoder) chunk(data []byte, whole bool) error {
+func (d *decoder) chunk(ev wire.Event) error {
+	data, whole := ev.Data, ev.Whole
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
 		// A field of another type than it should be is skipped, the rest read.
 		var typ *json.UnmarshalTypeError
 		if !errors.As(err, &typ) || typ.Field == "" {
-			return d.s.Corrupt("a chunk cannot be read: %v", err)
+			return d.s.Undecodable(ev, err)
 		}
 	}
 	if isError(c.Error) {

@@ -366,7 +366,7 @@ func name(s string) string {
 	}, strings.TrimSpace(s)); s == "" {
 		return "unnamed"
 	}
-	return s[:min(len(s), 128)]
+	return s[:min(len(s), 64)]
 }
 
 // id maps a call id to what the server takes: the same id always to the same.

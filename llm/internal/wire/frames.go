@@ -53,21 +53,28 @@ type ndjson struct {
 	dec *json.Decoder
 	in  *bounded
 	raw json.RawMessage
+	err error // sticky
 }
 
 func (f *ndjson) Next() (Event, error) {
+	if f.err != nil {
+		return Event{}, f.err
+	}
 	f.raw, f.in.n = f.raw[:0], 0
 	err := f.dec.Decode(&f.raw)
+	if err == nil {
+		return Event{Data: f.raw}, nil
+	}
+	f.err = err
 	var syntax *json.SyntaxError
 	switch {
-	case err == nil:
-		return Event{Data: f.raw}, nil
 	case errors.Is(err, io.ErrUnexpectedEOF) && f.in.err == io.EOF:
+		f.err = io.EOF
 		return Event{Cut: true}, nil
 	case errors.As(err, &syntax):
-		return Event{}, fmt.Errorf("%w: a line is no JSON: %w", ErrFraming, err)
+		f.err = fmt.Errorf("%w: a line is no JSON: %w", ErrFraming, err)
 	}
-	return Event{}, err
+	return Event{}, f.err
 }
 
 // bounded is an error once more than one event may have was read with no event

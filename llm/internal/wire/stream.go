@@ -185,7 +185,7 @@ func (s *Stream) Corrupt(format string, args ...any) error {
 func (s *Stream) Failure(body []byte) *llm.Error { return s.classify(body) }
 
 // RequestID is the provider's id of the request; "" if it gave none.
-func (s *Stream) RequestID() string { return requestID(s.Header) }
+func (s *Stream) RequestID() string { return s.redact.clean(requestID(s.Header)) }
 
 func (s *Stream) stalled() *llm.Error {
 	return s.fail(llm.KindStalled, fmt.Sprintf("%s sent nothing for %s", s.host, s.watch.limit), nil)
