@@ -299,7 +299,7 @@ func TestProgressIsInOrderAndEndsWithItsCall(t *testing.T) {
 	progress := agent.Middleware{Name: "progress", Tool: func(next agent.ToolFunc) agent.ToolFunc {
 		return func(ctx context.Context, tn *agent.Turn, c *tool.Call) (*tool.Result, error) {
 			for i := range 100 {
-				c.Progress(llm.Text{Text: strconv.Itoa(i)})
+				c.Progress(llm.Text{Text: "step " + strconv.Itoa(i)})
 			}
 			late = c.Progress
 			return next(ctx, tn, c)
@@ -317,7 +317,7 @@ func TestProgressIsInOrderAndEndsWithItsCall(t *testing.T) {
 		}
 		switch d := e.Data.(type) {
 		case agent.ToolProgress:
-			if d.CallID != "1" || d.Parts.Text() != strconv.Itoa(n) || over {
+			if d.CallID != "1" || d.Parts.Text() != "step "+strconv.Itoa(n) || over {
 				t.Errorf("progress %d: %+v, the call over: %v", n, d, over)
 			}
 			n++
@@ -330,7 +330,7 @@ func TestProgressIsInOrderAndEndsWithItsCall(t *testing.T) {
 		t.Errorf("%d events of progress", n)
 	}
 	for e, err := range s.Path(t.Context()) {
-		if b, _ := json.Marshal(e.Data); err != nil || strings.Contains(string(b), "late") || strings.Contains(string(b), "99") {
+		if b, _ := json.Marshal(e.Data); err != nil || strings.Contains(string(b), "late") || strings.Contains(string(b), "step") {
 			t.Errorf("%s, %v: progress was recorded", b, err)
 		}
 	}
