@@ -185,7 +185,7 @@ func (o Options) glob(ctx context.Context, in globIn) (*tool.Result, error) {
 
 // walk is how a tree is walked for files that match pattern.
 func (o Options) walk(ignored bool, pattern string) walk.Options {
-	w := walk.Options{FS: o.walkFS(), Ignored: ignored, Links: true}
+	w := walk.Options{FS: o.walkFS(), Ignored: ignored, Links: true, Excludes: o.excludes()}
 	if strings.Contains(pattern, "{") {
 		return w // an alternative may hold a slash
 	}

@@ -131,6 +131,7 @@ func (o Options) grep(ctx context.Context, in grepIn) (*tool.Result, error) {
 	}}
 	s.Walk.Ignored = in.Ignored
 	s.Walk.FS = o.walkFS()
+	s.Walk.Excludes = o.excludes()
 	if in.Context > 0 || in.Before > 0 || in.After > 0 {
 		in.Mode = "content" // nothing else has context
 	}
