@@ -128,5 +128,9 @@ func (localFS) WriteFile(name string, data []byte, perm fs.FileMode) error {
 	if info, err := dir.Lstat(base); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return &fs.PathError{Op: "write", Path: name, Err: ErrMoved}
 	}
-	return atomicfile.WriteIn(dir, base, data, atomicfile.Options{Mode: perm})
+	err = atomicfile.WriteIn(dir, base, data, atomicfile.Options{Mode: perm})
+	if inner := errors.Unwrap(err); inner != nil {
+		return inner // who asked knows what was written, and where
+	}
+	return err
 }

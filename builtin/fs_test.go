@@ -1,8 +1,6 @@
 package builtin_test
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,24 +112,5 @@ func TestNothingLeadsOutWhileAPathIsSwapped(t *testing.T) {
 	}
 	if es, err := os.ReadDir(outside); err != nil || len(es) != 1 {
 		t.Errorf("outside there is %v, %v", es, err)
-	}
-}
-
-// Where nothing may be made beside a file, it is written in place.
-func TestWriteFileWhereNothingCanBeMade(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("the super-user may make files anywhere")
-	}
-	b := newBench(t)
-	b.write("f", "old content")
-	if err := os.Chmod(b.dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.Chmod(b.dir, 0o755) })
-	if err := builtin.LocalFS().WriteFile(b.path("f"), []byte("new"), 0o644); err != nil || b.content("f") != "new" {
-		t.Errorf("%q, %v", b.content("f"), err)
-	}
-	if err := builtin.LocalFS().WriteFile(b.path("g"), []byte("new"), 0o644); !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("%v", err)
 	}
 }

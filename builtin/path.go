@@ -171,10 +171,10 @@ func realPath(fsys FS, name string) (string, error) {
 	return "", fmt.Errorf("%s: none of its last %d directories exist", filepath.Join(name, rest), maxLinks)
 }
 
-// plainErr drops what a PathError says of system calls.
+// plainErr drops what a PathError says of system calls. An error that says
+// more, such as where the old content of a file is, stays as it is.
 func plainErr(name string, err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := err.(*fs.PathError); ok {
 		err = pe.Err
 	}
 	return fmt.Errorf("%s: %w", name, err)

@@ -152,8 +152,8 @@ func writable(dir *os.Root, base string) error {
 }
 
 // makeTemp writes data to a new file beside base.
-func makeTemp(dir *os.Root, base string, old fs.FileInfo, data []byte, opts Options) (name string, err error) {
-	name = "." + base[:min(len(base), 100)] + "." + rand.Text()[:12] + ".tmp"
+func makeTemp(dir *os.Root, base string, old fs.FileInfo, data []byte, opts Options) (_ string, err error) {
+	name := "." + base[:min(len(base), 100)] + "." + rand.Text()[:12] + ".tmp"
 	mode := opts.Mode.Perm()
 	switch {
 	case old != nil || opts.Private:
