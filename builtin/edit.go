@@ -79,7 +79,7 @@ func (o Options) planEdit(ctx context.Context, t target, in editIn) (plan, error
 		return plan{}, fmt.Errorf("%s: %w: change it with Bash", o.show(t.real), err)
 	}
 	p := plan{path: t.real, seen: was}
-	p.linked(info)
+	p.replaces(info)
 	now := ""
 	switch {
 	case isNotebook(t.real):

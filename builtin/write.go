@@ -83,7 +83,7 @@ type plan struct {
 	content []byte
 	title   string
 	diff    string
-	made    bool // the file is new
+	was     fs.FileInfo // the file that is replaced; nil if it is new
 	lines   int
 	notes   []string
 	seen    seen // what the agent will have seen of the new content
@@ -122,9 +122,8 @@ func (o Options) planWrite(ctx context.Context, t target, in writeIn) (plan, err
 		if !was.Whole {
 			return plan{}, fmt.Errorf("%s was read only in part: %s, or change a part of it with Edit", o.show(t.real), unread(was))
 		}
-		p.linked(info)
+		p.replaces(info)
 	case isNotExist(err):
-		p.made = true
 	default:
 		return plan{}, err
 	}
@@ -137,7 +136,7 @@ func (o Options) planWrite(ctx context.Context, t target, in writeIn) (plan, err
 	if enc.bom != "" {
 		now = strings.TrimPrefix(now, bom8) // it has its mark
 	}
-	if end := eol(text); !p.made && end != "\n" && !strings.Contains(now, "\r") {
+	if end := eol(text); p.was != nil && end != "\n" && !strings.Contains(now, "\r") {
 		now = withEOL(now, end)
 	}
 	if p.content, err = enc.encode(now); err != nil {
@@ -145,20 +144,21 @@ func (o Options) planWrite(ctx context.Context, t target, in writeIn) (plan, err
 	}
 	p.lines = countLines(now)
 	verb := "Updated"
-	if p.made {
+	if p.was == nil {
 		verb = "Created"
 	}
 	p.title = fmt.Sprintf("%s %s (%d lines).", verb, o.show(t.real), p.lines)
-	if !p.made && string(old) == string(p.content) {
+	if p.was != nil && string(old) == string(p.content) {
 		p.notes = append(p.notes, "[The file had this content already.]")
 	}
 	p.diff = diff.Unified(o.show(t.real), o.show(t.real), text, now, 3)
 	return p, nil
 }
 
-// linked notes that a file has other names, which a new file in its place does
-// not share.
-func (p *plan) linked(info fs.FileInfo) {
+// replaces notes which file is replaced, and that it has other names, which a
+// new file in its place does not share.
+func (p *plan) replaces(info fs.FileInfo) {
+	p.was = info
 	if n := links(info); n > 1 {
 		p.notes = append(p.notes, fmt.Sprintf("[The file has %d hard links. The change is made under this name alone: the others keep the old content.]", n))
 	}
@@ -245,10 +245,13 @@ func clipDiff(d string, most int) string {
 
 // carryOut writes what was planned, and takes note that it was seen.
 func (o Options) carryOut(ctx context.Context, p plan) (*tool.Result, error) {
-	if p.made {
+	if p.was == nil {
 		if err := o.fs().MkdirAll(filepath.Dir(p.path), 0o777); err != nil {
 			return nil, plainErr(o.show(p.path), err)
 		}
+	}
+	if err := o.asPlanned(p); err != nil {
+		return nil, err
 	}
 	if err := o.fs().WriteFile(p.path, p.content, 0o666); err != nil {
 		return nil, plainErr(o.show(p.path), err)
@@ -267,20 +270,37 @@ func (o Options) carryOut(ctx context.Context, p plan) (*tool.Result, error) {
 	for _, n := range p.notes {
 		text += "\n" + n
 	}
-	if p.diff != "" && !p.made { // of a new file, the model has just written all there is to see
+	if p.diff != "" && p.was != nil { // of a new file, the model has just written all there is to see
 		text += "\n" + clipDiff(printable(strings.ReplaceAll(p.diff, "\r\n", "\n")), diffMax)
 	}
 	d := clipDiff(p.diff, detailMax)
 	if !utf8.ValidString(d) {
 		d = strings.ToValidUTF8(d, "\uFFFD")
 	}
-	detail, err := json.Marshal(map[string]any{"path": p.path, "created": p.made, "lines": p.lines, "diff": d})
+	detail, err := json.Marshal(map[string]any{"path": p.path, "created": p.was == nil, "lines": p.lines, "diff": d})
 	if err != nil {
 		return nil, err
 	}
 	res := tool.Text(strings.TrimRight(text, "\n"))
 	res.Detail = detail
 	return res, nil
+}
+
+// asPlanned holds that the file is still the one that the change was planned
+// for: another program may have changed it while that was worked out.
+func (o Options) asPlanned(p plan) error {
+	now, err := o.fs().Lstat(p.path)
+	switch {
+	case p.was == nil && isNotExist(err):
+		return nil
+	case err != nil:
+		return plainErr(o.show(p.path), err)
+	case p.was == nil:
+		return fmt.Errorf("%s was made by another program at the same time: read it first", o.show(p.path))
+	case now.Size() != p.was.Size() || !now.ModTime().Equal(p.was.ModTime()):
+		return fmt.Errorf("%s was changed by another program at the same time, and nothing was written: read it again", o.show(p.path))
+	}
+	return nil
 }
 
 func isNotExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }

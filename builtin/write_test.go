@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/cantle-dev/cantle/builtin"
 	"github.com/cantle-dev/cantle/tool"
 )
 
@@ -188,6 +190,61 @@ func TestStaleFiles(t *testing.T) {
 	b.write("h", strings.Repeat("other\n", 2000))
 	for range 2 {
 		b.fails("read it again", "Write", m{"file_path": "h", "content": "x"})
+	}
+}
+
+// meddling is a file system on which something happens as soon as a file was
+// read, or found missing.
+type meddling struct {
+	builtin.FS
+	meddle func()
+}
+
+type meddlingFile struct {
+	fs.File
+	meddle func()
+}
+
+func (f meddling) Open(name string) (fs.File, error) {
+	file, err := f.FS.Open(name)
+	if err != nil {
+		f.meddle()
+		return nil, err
+	}
+	return meddlingFile{file, f.meddle}, nil
+}
+
+func (f meddlingFile) Close() error {
+	defer f.meddle()
+	return f.File.Close()
+}
+
+// What another program writes between the look at a file and the change of it
+// is not lost.
+func TestChangedWhileItIsPlanned(t *testing.T) {
+	b := newBench(t)
+	b.write("f", "one\n")
+	theirs := "theirs\n"
+	meddle := func() {}
+	b.with(func(o *builtin.Options) {
+		o.FS = meddling{builtin.LocalFS(), func() { meddle() }}
+		o.Files = builtin.NewFiles()
+	})
+	b.ok("Read", m{"file_path": "f"})
+	meddle = func() { b.write("f", theirs) }
+	b.fails("at the same time", "Edit", m{"file_path": "f", "old_string": "one", "new_string": "1"})
+	b.write("f", "one\n")
+	meddle = func() {}
+	b.ok("Read", m{"file_path": "f"})
+	meddle = func() { b.write("f", theirs) }
+	b.fails("at the same time", "Write", m{"file_path": "f", "content": "mine"})
+	meddle = func() { b.write("g", theirs) }
+	b.fails("at the same time", "Write", m{"file_path": "g", "content": "mine"})
+	b.write("f", "one\n")
+	meddle = func() { _ = os.Remove(b.path("f")) }
+	b.fails("no such file", "Write", m{"file_path": "f", "content": "mine"})
+	if got := b.content("g"); got != theirs {
+		t.Errorf("%q", got)
 	}
 }
 
