@@ -1,6 +1,18 @@
 // Package app is the composition root: it makes an agent of the settings, the
 // model, the tools and the session, and hands out a small interface that no
 // front end needs to look behind.
+//
+//	a, err := app.New(ctx, app.Options{Config: c, Home: home, Dir: dir, Getenv: os.Getenv})
+//	if err != nil {
+//		return err
+//	}
+//	defer a.Close()
+//	res, err := a.Agent.Run(ctx, a.Session, llm.Text{Text: "what is this project?"})
+//
+// Each concern has a file: model.go opens the model, tool.go the tools,
+// gate.go the permissions, session.go the session; budget.go has the limits,
+// prompt.go the system prompt, and notice.go what changes while a session goes
+// on.
 package app
 
 import (
@@ -31,7 +43,6 @@ type Options struct {
 
 	Session Session
 	Schema  *llm.Schema
-	Budget  agent.Budget // over what the settings say, where set
 
 	Now func() time.Time // default time.Now
 }

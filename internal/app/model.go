@@ -42,7 +42,7 @@ func (o Options) model() (llm.Model, error) {
 		if errors.Is(err, provider.ErrNoKey) {
 			return nil, Usage("%w, or try %s, which needs none", err, DemoModel)
 		}
-		return nil, Usage("%w", err)
+		return nil, o.Config.Wrong("model", "", err.Error())
 	}
 	return wrap.Retry(m, wrap.RetryOptions{}), nil
 }

@@ -18,7 +18,7 @@ import (
 type Sources struct {
 	Home    string // the folder of the user's own: ~/.cantle, or CANTLE_HOME
 	Dir     string // the project
-	Managed string // the managed file; "" is none
+	Managed string // the managed file, see ManagedFile; "" is none
 	Getenv  func(string) string
 	// Flags are settings by dotted key, as "permissions.defaultMode", with
 	// their values as text: from --set, and from the flags that have a setting.
