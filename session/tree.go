@@ -25,7 +25,10 @@ func (s *Session) insert(h Header) {
 		return
 	}
 	n := int32(len(s.nodes))
-	parent, ok := s.index[h.Parent]
+	parent, ok := n-1, n > 0 && s.nodes[n-1].id == h.Parent // as most have it
+	if !ok {
+		parent, ok = s.index[h.Parent]
+	}
 	switch {
 	case h.Parent == "" && (h.Kind == "head" || n == 0):
 		parent = -1
@@ -34,6 +37,9 @@ func (s *Session) insert(h Header) {
 		s.repaired(Repair{RepairTree, h.ID, "", fmt.Sprintf("entry %s: its parent %q is not before it in the journal: it follows the entry before it", h.ID, h.Parent)})
 	}
 	s.index[h.ID] = n
+	if n == int32(cap(s.nodes)) {
+		s.nodes = slices.Grow(s.nodes, max(64, int(n))) // append alone grows a long one by a quarter at a time
+	}
 	s.nodes = append(s.nodes, node{h.ID, parent, h.Kind})
 }
 
