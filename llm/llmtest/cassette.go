@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	wires "github.com/cantle-dev/cantle/llm/internal/wire"
 )
 
 // cassette is the JSON form of a recording.
@@ -87,7 +89,7 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	rec := &recorded{Method: req.Method, Status: resp.StatusCode, Header: keptHeaders(resp.Header), Chunks: []int{}}
 	r.mu.Lock()
-	r.secrets = append(r.secrets, secretsOf(req)...)
+	r.secrets = append(r.secrets, wires.Secrets(req)...)
 	rec.Path = cleanPath(req.URL, r.secrets)
 	clean := redactBody(body, r.secrets)
 	if json.Valid(clean) {
@@ -263,7 +265,7 @@ func (p *Replayer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	secrets := secretsOf(req)
+	secrets := wires.Secrets(req)
 	path, clean := cleanPath(req.URL, secrets), redactBody(body, secrets)
 	p.mu.Lock()
 	defer p.mu.Unlock()

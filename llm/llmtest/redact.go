@@ -7,62 +7,21 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	wires "github.com/cantle-dev/cantle/llm/internal/wire"
 )
 
 const redacted = "REDACTED"
 
-var (
-	// keyNames are the names of query parameters and JSON fields whose value
-	// is a secret.
-	keyNames = regexp.MustCompile(`(?i)^(api[_-]?key|key|access[_-]?token|refresh[_-]?token|id[_-]?token|auth|authorization|token|secret|client[_-]?secret|password|sig|signature|x-amz-(signature|credential|security-token))$`)
-	// keyFields are those in JSON bodies, where "key", "token" and "signature"
-	// are words of other meanings too.
-	keyFields = regexp.MustCompile(`(?i)^(api[_-]?key|access[_-]?token|refresh[_-]?token|id[_-]?token|authorization|authorization_token|client[_-]?secret|password)$`)
-	// keyShapes are keys of known providers.
-	keyShapes = regexp.MustCompile(`sk-[A-Za-z0-9_-]{16,}|xai-[A-Za-z0-9]{16,}|gsk_[A-Za-z0-9]{16,}|AIza[A-Za-z0-9_-]{20,}|ya29\.[A-Za-z0-9_-]{16,}|(AKIA|ASIA)[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|hf_[A-Za-z0-9]{16,}|r8_[A-Za-z0-9]{16,}|pplx-[A-Za-z0-9]{16,}|xox[abprs]-[A-Za-z0-9-]{10,}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`)
-)
-
-// secretsOf returns the keys that a request carries in its headers and query.
-func secretsOf(req *http.Request) []string {
-	var out []string
-	add := func(s string) {
-		s = strings.TrimSpace(s)
-		if len(s) >= 6 {
-			out = append(out, s)
-		}
-	}
-	for k, vs := range req.Header {
-		k = strings.ToLower(k)
-		if k != "authorization" && k != "proxy-authorization" && k != "cookie" && !strings.Contains(k, "key") && !strings.Contains(k, "token") && !strings.Contains(k, "secret") {
-			continue
-		}
-		for _, v := range vs {
-			if scheme, rest, ok := strings.Cut(v, " "); ok && !strings.Contains(scheme, "=") {
-				v = rest
-			}
-			add(v)
-		}
-	}
-	for k, vs := range req.URL.Query() {
-		if keyNames.MatchString(k) {
-			for _, v := range vs {
-				add(v)
-			}
-		}
-	}
-	if req.URL.User != nil {
-		if p, ok := req.URL.User.Password(); ok {
-			add(p)
-		}
-	}
-	return out
-}
+// keyFields are the names of fields of JSON bodies whose value is a secret. In
+// bodies "key", "token" and "signature" are words of other meanings too.
+var keyFields = regexp.MustCompile(`(?i)^(api[_-]?key|access[_-]?token|refresh[_-]?token|id[_-]?token|authorization|authorization_token|client[_-]?secret|password)$`)
 
 // cleanPath is the path and query of u without secrets.
 func cleanPath(u *url.URL, secrets []string) string {
 	q := u.Query()
 	for k := range q {
-		if keyNames.MatchString(k) {
+		if wires.SecretName(k) {
 			q[k] = []string{redacted}
 		}
 	}
@@ -77,7 +36,7 @@ func redactText(b []byte, secrets []string) []byte {
 	for _, s := range secrets {
 		b = bytes.ReplaceAll(b, []byte(s), []byte(redacted))
 	}
-	return keyShapes.ReplaceAll(b, []byte(redacted))
+	return wires.KeyLike().ReplaceAll(b, []byte(redacted))
 }
 
 // redactBody takes secrets out of a request's body. Of JSON, the order of
@@ -135,7 +94,7 @@ func redactSameLength(b []byte, secrets []string) []byte {
 			}
 		}
 	}
-	return keyShapes.ReplaceAllFunc(out, func(found []byte) []byte { return bytes.Repeat([]byte("x"), len(found)) })
+	return wires.KeyLike().ReplaceAllFunc(out, func(found []byte) []byte { return bytes.Repeat([]byte("x"), len(found)) })
 }
 
 // keptHeaders are those that clients act on.

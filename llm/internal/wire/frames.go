@@ -86,11 +86,14 @@ type bounded struct {
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
-	if b.n > sse.MaxEvent {
-		return 0, fmt.Errorf("%w: a line of more than %d MiB", sse.ErrTooLong, sse.MaxEvent>>20)
+	n, err := 0, b.err
+	if b.n <= sse.MaxEvent && err == nil {
+		n, err = b.r.Read(p)
+		b.n += n
 	}
-	n, err := b.r.Read(p)
-	b.n += n
+	if b.n > sse.MaxEvent && (n == 0 || err != nil) {
+		err = fmt.Errorf("%w: a line of more than %d MiB", sse.ErrTooLong, sse.MaxEvent>>20)
+	}
 	b.err = err
 	return n, err
 }

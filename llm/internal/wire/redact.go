@@ -17,25 +17,26 @@ type redactor struct{ r *strings.Replacer }
 // keys is given, and would be found in ordinary words.
 const minSecret = 7
 
-var secretName = words(`(?i)auth|key|token|secret|cookie|passw|signature|credential`)
+var secretName = words(`(?i)auth|key|token|secret|cookie|passw|sig$|signature|credential`)
 
-var keyLike = words(`(?i)\b(?:sk-|sk_|gsk_|xai-|aiza|hf_|pplx-|csk-|r8_|gh[opsu]_|github_pat_|nvapi-|akia|ya29\.|bearer\s+)[A-Za-z0-9_\-.~+/=]{12,}`)
+// SecretName reports whether a header or a parameter of that name may hold
+// what authenticates a request.
+func SecretName(name string) bool { return secretName().MatchString(name) }
 
-func newRedactor(req *http.Request, secrets []string) redactor {
-	var pairs []string
+// KeyLike matches what looks like a key of a provider.
+var KeyLike = words(`(?i)\b(?:sk-|sk_|gsk_|xai-|aiza|hf_|pplx-|csk-|r8_|gh[oprsu]_|github_pat_|nvapi-|akia|asia|ya29\.|xox[abprs]-|bearer\s+)[A-Za-z0-9_\-.~+/=]{12,}|\beyj[a-z0-9_-]{10,}\.[a-z0-9_-]{10,}\.[a-z0-9_-]{10,}`)
+
+// Secrets are the values that a request carries in its headers, its query and
+// its user to authenticate itself. Short ones are left out.
+func Secrets(req *http.Request) []string {
+	var out []string
 	add := func(v string) {
-		if v = strings.TrimSpace(v); len(v) < minSecret {
-			return
+		if v = strings.TrimSpace(v); len(v) >= minSecret {
+			out = append(out, v)
 		}
-		for _, form := range []string{v, url.QueryEscape(v), url.PathEscape(v), strings.ReplaceAll(v, "/", `\/`)} {
-			pairs = append(pairs, form, redacted)
-		}
-	}
-	for _, v := range secrets {
-		add(v)
 	}
 	for name, values := range req.Header {
-		if !secretName().MatchString(name) {
+		if !SecretName(name) {
 			continue
 		}
 		for _, v := range values {
@@ -52,7 +53,7 @@ func newRedactor(req *http.Request, secrets []string) redactor {
 		}
 	}
 	for name, values := range req.URL.Query() {
-		if secretName().MatchString(name) {
+		if SecretName(name) {
 			for _, v := range values {
 				add(v)
 			}
@@ -60,6 +61,19 @@ func newRedactor(req *http.Request, secrets []string) redactor {
 	}
 	if pass, ok := req.URL.User.Password(); ok {
 		add(pass)
+	}
+	return out
+}
+
+func newRedactor(req *http.Request, secrets []string) redactor {
+	var pairs []string
+	for _, v := range append(Secrets(req), secrets...) {
+		if v = strings.TrimSpace(v); len(v) < minSecret {
+			continue
+		}
+		for _, form := range []string{v, url.QueryEscape(v), url.PathEscape(v), strings.ReplaceAll(v, "/", `\/`)} {
+			pairs = append(pairs, form, redacted)
+		}
 	}
 	if len(pairs) == 0 {
 		return redactor{}
@@ -74,5 +88,5 @@ func (r redactor) clean(s string) string {
 	if r.r != nil {
 		s = r.r.Replace(s)
 	}
-	return keyLike().ReplaceAllString(s, redacted)
+	return KeyLike().ReplaceAllString(s, redacted)
 }
