@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 
@@ -184,5 +186,36 @@ func TestCanary(t *testing.T) {
 			}
 		}
 		srv.Close()
+	}
+}
+
+// TestOnePool checks that the adapters share their connections.
+func TestOnePool(t *testing.T) {
+	var conns atomic.Int32
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if strings.HasSuffix(r.URL.Path, "/messages") {
+			_, _ = io.WriteString(w, `{"type":"message","stop_reason":"end_turn","content":[{"type":"text","text":"ok"}]}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}`)
+	}))
+	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	srv.Start()
+	defer srv.Close()
+	for range 3 {
+		for wire, m := range models(srv.URL, nil) {
+			r, err := llm.Generate(t.Context(), m, &llm.Request{Messages: []llm.Message{llm.UserText("hi")}})
+			if err != nil || r.Message.Text() != "ok" {
+				t.Errorf("%s: %v", wire, err)
+			}
+		}
+	}
+	if n := conns.Load(); n != 1 {
+		t.Errorf("%d connections for six requests, one after another", n)
 	}
 }

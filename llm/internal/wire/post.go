@@ -48,7 +48,9 @@ type Options struct {
 	// Provider and Model are named in errors.
 	Provider, Model string
 	// Client sends the request; nil is a client that all adapters share: it
-	// pools connections, speaks HTTP/2, and takes proxies from the environment.
+	// pools connections, speaks HTTP/2, and leaves proxies to net/http, which
+	// reads HTTP_PROXY, HTTPS_PROXY and NO_PROXY once. A Client with a
+	// Transport of its own ignores them unless that asks for them.
 	// Redirects to another host are refused whatever the Client says.
 	Client *http.Client
 	// Key is sent as Authorization: Bearer or, where KeyHeader names a header,
