@@ -220,48 +220,6 @@ func TestCutAnswerIsContinuedAndStitched(t *testing.T) {
 	}
 }
 
-func TestBudgets(t *testing.T) {
-	again := func() []step {
-		var s []step
-		for i := range 50 {
-			s = append(s, calls(call(fmt.Sprint(i), "Echo", fmt.Sprintf(`{"text":"%d"}`, i))))
-		}
-		return s
-	}
-	price := llm.PerMillion(1000, 1000) // $0.015 a response of 10 + 5 tokens
-	for _, c := range []struct {
-		name  string
-		b     agent.Budget
-		stop  agent.Stop
-		turns int
-	}{
-		{"default turns", agent.Budget{}, agent.StopTurns, 40},
-		{"turns", agent.Budget{Turns: 3}, agent.StopTurns, 3},
-		{"money", agent.Budget{Money: llm.Dollars(0.05)}, agent.StopMoney, 2},
-		{"calls", agent.Budget{Calls: 2}, agent.StopCalls, 3},
-	} {
-		m := &script{info: llm.Info{Provider: "t", Name: "m", Price: price}, steps: again()}
-		res, err := run(t, m, agent.Options{Tools: []tool.Tool{echo()}, Budget: c.b}, open(t), "go")
-		if err != nil || res.Stop != c.stop || res.Stop.Status() != agent.StatusLimited {
-			t.Errorf("%s: %+v, %v", c.name, res, err)
-			continue
-		}
-		if c.name != "money" && len(m.reqs) != c.turns {
-			t.Errorf("%s: %d requests, want %d", c.name, len(m.reqs), c.turns)
-		}
-		if c.b.Money > 0 && *res.Cost > c.b.Money {
-			t.Errorf("%s: cost %v", c.name, *res.Cost)
-		}
-	}
-}
-
-func TestMoneyBudgetNeedsAPrice(t *testing.T) {
-	_, err := run(t, &script{}, agent.Options{Budget: agent.Budget{Money: 1}}, open(t), "go")
-	if err == nil || !strings.Contains(err.Error(), "price") {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestRepeatedCallIsRefusedThenStops(t *testing.T) {
 	same := calls(call("1", "Echo", `{"text":"x"}`))
 	m := &script{steps: []step{same, same, same, same, say("never")}}
@@ -493,76 +451,5 @@ func TestRunAs(t *testing.T) {
 	var se *agent.SchemaError
 	if !errors.As(err, &se) || se.Text != "still no" || native.reqs[0].Schema == nil {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestChildSpendsItsParentsBudget(t *testing.T) {
-	child := &script{steps: []step{say("from the child")}}
-	var paths []string
-	spawn := tool.New(tool.Spec{Name: "Agent"}, func(ctx context.Context, _ struct{}) (string, error) {
-		tn := agent.FromContext(ctx)
-		o := tn.Options()
-		o.Tools = nil
-		a, err := agent.New(child, o)
-		if err != nil {
-			return "", err
-		}
-		s, err := session.Open(ctx, tn.Session.Store(), "child", session.OpenOptions{Create: true})
-		if err != nil {
-			return "", err
-		}
-		res, err := tn.Run(ctx, "explore-1", a, s, llm.Text{Text: "look"})
-		if err != nil {
-			return "", err
-		}
-		return res.Text, nil
-	})
-	m := &script{steps: []step{calls(call("1", "Agent", `{}`)), say("done")}}
-	a, _ := agent.New(m, agent.Options{Tools: []tool.Tool{spawn}})
-	st := a.Stream(t.Context(), open(t), llm.Text{Text: "go"})
-	seq := 0
-	for e, err := range st.Events() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if seq++; e.Seq != seq {
-			t.Errorf("event %d has the number %d", seq, e.Seq)
-		}
-		if e.Path != "" && !slices.Contains(paths, e.Path) {
-			paths = append(paths, e.Path)
-		}
-	}
-	if r := st.Result(); r.Usage.Requests != 3 || !slices.Equal(paths, []string{"explore-1"}) {
-		t.Errorf("%+v, paths %q", r, paths)
-	}
-}
-
-func TestEventsHaveAJSONForm(t *testing.T) {
-	m := &script{steps: []step{calls(call("1", "Echo", `{}`)), say("ok")}}
-	a, _ := agent.New(m, agent.Options{Tools: []tool.Tool{echo()}})
-	for e, err := range a.Stream(t.Context(), open(t), llm.Text{Text: "go"}).Events() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var back agent.Event
-		if err := json.Unmarshal(b, &back); err != nil {
-			t.Fatal(err)
-		}
-		again, err := json.Marshal(back)
-		if err != nil || string(again) != string(b) {
-			t.Errorf("%s became %s (%v)", b, again, err)
-		}
-	}
-	const later = `{"seq":1,"time":"2026-01-02T03:04:05Z","turn":0,"type":"from_the_future","data":{"x":[1]}}`
-	var e agent.Event
-	if err := json.Unmarshal([]byte(later), &e); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := json.Marshal(e); err != nil || string(b) != later {
-		t.Errorf("%s, %v", b, err)
 	}
 }

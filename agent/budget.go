@@ -31,7 +31,9 @@ type Budget struct {
 	// a [Limit] as its data, once for each. A yes goes on; anything else, also
 	// that nobody is there to answer, ends the run as the limit would. Where
 	// the answer is [ErrPending] the question is in Result.Questions; a later
-	// run has a budget of its own. Default none; 100 and above are none.
+	// run has a budget of its own. A child has no soft limits of its own: it
+	// asks for those of the runs above it, whose budget it spends. Default
+	// none; 100 and above are none.
 	Soft int
 }
 
@@ -91,9 +93,10 @@ func newPot(b Budget, parent *Turn) *pot {
 		maxSpawns: b.Spawns,
 		asking:    make(chan struct{}, 1),
 	}
-	p.soft = amount{b.softOf(p.limit.tokens), llm.Money(b.softOf(int64(p.limit.money)))}
 	if parent != nil {
 		p.up = parent.r.pot
+	} else {
+		p.soft = amount{b.softOf(p.limit.tokens), llm.Money(b.softOf(int64(p.limit.money)))}
 	}
 	return p
 }

@@ -162,7 +162,7 @@ func TestSoftLimitOfAParentIsAskedOnceForAllChildren(t *testing.T) {
 			calls(call("1", "Agent", `{"text":"a"}`), call("2", "Agent", `{"text":"b"}`)), say("done"),
 		}}
 		o := agent.Options{
-			Tools:  []tool.Tool{spawner(kid, func(o *agent.Options) { o.Tools, o.Budget = []tool.Tool{echo()}, agent.Budget{} })},
+			Tools:  []tool.Tool{spawner(kid, func(o *agent.Options) { o.Tools = []tool.Tool{echo()} })},
 			Budget: agent.Budget{Tokens: 100_000, Soft: 5},
 			Ask: func(ctx context.Context, tn *agent.Turn, q *agent.Question) (*agent.Answer, error) {
 				mu.Lock()
@@ -311,4 +311,46 @@ func TestTimeLimit(t *testing.T) {
 			t.Errorf("%+v, %v", res, err)
 		}
 	})
+}
+
+func TestBudgets(t *testing.T) {
+	again := func() []step {
+		var s []step
+		for i := range 50 {
+			s = append(s, calls(call(fmt.Sprint(i), "Echo", fmt.Sprintf(`{"text":"%d"}`, i))))
+		}
+		return s
+	}
+	price := llm.PerMillion(1000, 1000) // $0.015 a response of 10 + 5 tokens
+	for _, c := range []struct {
+		name  string
+		b     agent.Budget
+		stop  agent.Stop
+		turns int
+	}{
+		{"default turns", agent.Budget{}, agent.StopTurns, 40},
+		{"turns", agent.Budget{Turns: 3}, agent.StopTurns, 3},
+		{"money", agent.Budget{Money: llm.Dollars(0.05)}, agent.StopMoney, 2},
+		{"calls", agent.Budget{Calls: 2}, agent.StopCalls, 3},
+	} {
+		m := &script{info: llm.Info{Provider: "t", Name: "m", Price: price}, steps: again()}
+		res, err := run(t, m, agent.Options{Tools: []tool.Tool{echo()}, Budget: c.b}, open(t), "go")
+		if err != nil || res.Stop != c.stop || res.Stop.Status() != agent.StatusLimited {
+			t.Errorf("%s: %+v, %v", c.name, res, err)
+			continue
+		}
+		if c.name != "money" && len(m.reqs) != c.turns {
+			t.Errorf("%s: %d requests, want %d", c.name, len(m.reqs), c.turns)
+		}
+		if c.b.Money > 0 && *res.Cost > c.b.Money {
+			t.Errorf("%s: cost %v", c.name, *res.Cost)
+		}
+	}
+}
+
+func TestMoneyBudgetNeedsAPrice(t *testing.T) {
+	_, err := run(t, &script{}, agent.Options{Budget: agent.Budget{Money: 1}}, open(t), "go")
+	if err == nil || !strings.Contains(err.Error(), "price") {
+		t.Errorf("got %v", err)
+	}
 }

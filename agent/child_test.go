@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -290,4 +291,45 @@ func TestCancelOfTheRunEndsChildrenThatOutliveTheirCalls(t *testing.T) {
 		t.Errorf("%+v, %v, %d handed over", res, err, detached)
 	}
 	<-done // it ended before the run did, or at once after it
+}
+
+func TestChildSpendsItsParentsBudget(t *testing.T) {
+	child := &script{steps: []step{say("from the child")}}
+	var paths []string
+	spawn := tool.New(tool.Spec{Name: "Agent"}, func(ctx context.Context, _ struct{}) (string, error) {
+		tn := agent.FromContext(ctx)
+		o := tn.Options()
+		o.Tools = nil
+		a, err := agent.New(child, o)
+		if err != nil {
+			return "", err
+		}
+		s, err := session.Open(ctx, tn.Session.Store(), "child", session.OpenOptions{Create: true})
+		if err != nil {
+			return "", err
+		}
+		res, err := tn.Run(ctx, "explore-1", a, s, llm.Text{Text: "look"})
+		if err != nil {
+			return "", err
+		}
+		return res.Text, nil
+	})
+	m := &script{steps: []step{calls(call("1", "Agent", `{}`)), say("done")}}
+	a, _ := agent.New(m, agent.Options{Tools: []tool.Tool{spawn}})
+	st := a.Stream(t.Context(), open(t), llm.Text{Text: "go"})
+	seq := 0
+	for e, err := range st.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seq++; e.Seq != seq {
+			t.Errorf("event %d has the number %d", seq, e.Seq)
+		}
+		if e.Path != "" && !slices.Contains(paths, e.Path) {
+			paths = append(paths, e.Path)
+		}
+	}
+	if r := st.Result(); r.Usage.Requests != 3 || !slices.Equal(paths, []string{"explore-1"}) {
+		t.Errorf("%+v, paths %q", r, paths)
+	}
 }

@@ -59,7 +59,7 @@ func unknownPrice(info llm.Info) error {
 func (r *runner) softTurns() error {
 	b := r.budget
 	soft := b.softOf(int64(b.Turns))
-	if soft == 0 || r.warned || int64(r.res.Turns) < soft {
+	if soft == 0 || r.st.parent != nil || r.warned || int64(r.res.Turns) < soft {
 		return nil
 	}
 	r.warned = true
