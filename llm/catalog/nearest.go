@@ -10,14 +10,15 @@ import (
 // n, the likeliest first: what has it as a part, or is a few slips away.
 func Nearest(name string, names []string, n int) []string {
 	type near struct {
-		name string
-		d    int
+		name   string
+		d, raw int
 	}
 	want := plain(name)
 	var found []near
 	for _, s := range names {
 		have := plain(s)
 		d := distance(want, have)
+		raw := d
 		switch {
 		case want == "" || have == "":
 			continue
@@ -26,9 +27,9 @@ func Nearest(name string, names []string, n int) []string {
 		case d > max(2, len(want)/3):
 			continue
 		}
-		found = append(found, near{s, d})
+		found = append(found, near{s, d, raw})
 	}
-	slices.SortStableFunc(found, func(a, b near) int { return cmp.Or(a.d-b.d, strings.Compare(a.name, b.name)) })
+	slices.SortStableFunc(found, func(a, b near) int { return cmp.Or(a.d-b.d, a.raw-b.raw, strings.Compare(a.name, b.name)) })
 	var out []string
 	for _, f := range found[:min(n, len(found))] {
 		out = append(out, f.name)
