@@ -88,6 +88,9 @@ func ModelOptions(c *config.Config, home string, getenv func(string) string, ref
 		_, family, _ := catalog.Match(priced, ref)
 		own.Price = family.Price
 	}
+	if n := c.MaxContextTokens; n > 0 {
+		own.Context = n
+	}
 	if err := override(&llm.Info{}, own); err != nil {
 		return po, Usage("models.%q: %w", ref, err)
 	}

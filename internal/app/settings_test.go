@@ -138,3 +138,23 @@ func TestProblemsOfPermissionsNameThePlace(t *testing.T) {
 		}
 	}
 }
+
+// maxContextTokens is the window of whatever model, and decides which tools and
+// how much guidance it gets.
+func TestMaxContextTokens(t *testing.T) {
+	w := newWorld(t)
+	w.change = func(o *app.Options) {
+		c, err := config.Load(config.Sources{Home: w.home, Dir: w.dir, Getenv: func(k string) string {
+			return map[string]string{"CANTLE_MAX_CONTEXT_TOKENS": "8000"}[k]
+		}})
+		if err != nil || c.From["maxContextTokens"] != "CANTLE_MAX_CONTEXT_TOKENS" {
+			t.Fatalf("%v, %v", c, err)
+		}
+		o.Config.MaxContextTokens = c.MaxContextTokens
+	}
+	a, srv := w.open(llmtest.Say("ok"))
+	say(t, a, "hi")
+	if n := len(srv.Requests()[0].Request.Tools); a.Info.Context != 8000 || n != 5 {
+		t.Errorf("a window of %d, %d tools", a.Info.Context, n)
+	}
+}

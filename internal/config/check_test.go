@@ -18,6 +18,7 @@ var bad = map[string]map[string]string{
 	"maxTurns":                          {`"9"`: "text came", `1.5`: "1.5 is not a whole number", `-1`: "-1 is not", `9999999999999999999999`: "is not a whole number", `true`: "true came"},
 	"maxTokens":                         {`"9"`: "text came", `1e99`: "1e99 is not", `-2`: "-2 is not"},
 	"maxCost":                           {`1.5`: `an amount of US dollars such as "1.50" is wanted, a number came`, `"-1"`: "is not an amount", `"much"`: "is not an amount", `"99999999999"`: "is not an amount"},
+	"maxContextTokens":                  {`"8k"`: "text came", `-1`: "-1 is not a number of tokens"},
 	"softLimit":                         {`100`: "100 is not a percentage from 0 to 99", `-1`: "-1 is not", `"80"`: "text came", `80.5`: "80.5 is not"},
 	"timeout":                           {`90`: `a time such as "90s" or "10m" is wanted, a number came`, `"90"`: `"90" is not a time`, `"-1s"`: "is not a time"},
 	"stallTimeout":                      {`90`: "a number came", `"soon"`: `"soon" is not a time`},
@@ -37,7 +38,7 @@ var bad = map[string]map[string]string{
 	"providers.x.apiKeyEnv":             {`"sk-ant-canary-1"`: "what is there is not the name of the variable", `1`: "a number came"},
 	"providers.x.profile":               {`1`: "text is wanted"},
 	"providers.x.query":                 {`"a=b"`: "an object is wanted", `{"a": 1}`: "text is wanted"},
-	"models":                            {`{"gpt": {}}`: `"gpt" is not a model: write provider:model`},
+	"models":                            {`{" ": {}}`: `" " is not the name of a model, as provider:model`, `[]`: "an object is wanted"},
 	"models.a:b.1.context":              {`"8k"`: "text came", `-1`: "-1 is not a number of tokens"},
 	"models.a:b.1.output":               {`1.5`: "1.5 is not", `true`: "true came"},
 	"models.a:b.1.price": {

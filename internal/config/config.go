@@ -26,6 +26,9 @@ type Config struct {
 	MaxTurns  int        `json:"maxTurns,omitempty"`
 	MaxTokens int64      `json:"maxTokens,omitempty"`
 	MaxCost   string     `json:"maxCost,omitempty"` // US dollars
+	// MaxContextTokens is the window to work in, of whatever model; 0 (default)
+	// is the model's own.
+	MaxContextTokens int `json:"maxContextTokens,omitempty"`
 	// SoftLimit is the percentage of maxTurns, maxTokens and maxCost at which
 	// the user is asked whether to go on to the limit; 0 (default) asks never.
 	SoftLimit    int                 `json:"softLimit,omitempty"`
@@ -35,7 +38,7 @@ type Config struct {
 	Permissions  Permissions         `json:"permissions,omitzero"`
 	Env          map[string]string   `json:"env,omitempty"` // for commands
 	Providers    map[string]Provider `json:"providers,omitempty"`
-	Models       map[string]Model    `json:"models,omitempty"` // by provider:name
+	Models       map[string]Model    `json:"models,omitempty"` // by provider:name, or a part of it
 	// StallTimeout is the silence that ends a request, as "90s", which is the
 	// default. "0s" and what is less wait for ever.
 	StallTimeout string `json:"stallTimeout,omitempty"`

@@ -69,7 +69,7 @@ func Load(src Sources) (*Config, error) {
 			return nil, err
 		}
 	}
-	for key, name := range map[string]string{"model": "CANTLE_MODEL", "permissions.defaultMode": "CANTLE_PERMISSION_MODE"} {
+	for key, name := range map[string]string{"model": "CANTLE_MODEL", "maxContextTokens": "CANTLE_MAX_CONTEXT_TOKENS", "permissions.defaultMode": "CANTLE_PERMISSION_MODE"} {
 		if v := src.Getenv(name); v != "" {
 			if err := c.set(key, v, name); err != nil {
 				return nil, err

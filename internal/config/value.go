@@ -25,6 +25,7 @@ type rule struct {
 var rules = map[string]rule{
 	"effort":                            {"one of " + efforts(), oneOf(llm.Efforts()...)},
 	"maxTurns":                          {"a whole number that is not less than 0", atLeast(0)},
+	"maxContextTokens":                  {"a number of tokens, not less than 0", atLeast(0)},
 	"maxTokens":                         {"a whole number that is not less than 0", atLeast(0)},
 	"maxCost":                           {"an amount of US dollars such as \"1.50\"", ifGiven(money)},
 	"softLimit":                         {"a percentage from 0 to 99", percentage},
@@ -50,7 +51,7 @@ const perMillion = "a number of US dollars for a million tokens, such as 2.50"
 var names = map[string]rule{
 	"env":       {"the name of a variable", variable},
 	"providers": {"the name of a provider, without a colon", providerName},
-	"models":    {"a model: write provider:model", modelName},
+	"models":    {"the name of a model, as provider:model, or a part of one", given},
 }
 
 var (
@@ -161,14 +162,6 @@ func providerName(s string) error {
 		return errForm
 	}
 	return given(s)
-}
-
-func modelName(s string) error {
-	p, m, _ := strings.Cut(s, ":")
-	if p == "" || m == "" {
-		return errForm
-	}
-	return nil
 }
 
 // Price is p as the models want it.
