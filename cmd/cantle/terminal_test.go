@@ -37,7 +37,7 @@ type terminal struct {
 func (w *world) terminal(args ...string) *terminal {
 	w.t.Helper()
 	cmd := exec.Command(program, args...)
-	cmd.Dir, cmd.Env = w.dir, append(w.env, "TERM=xterm")
+	cmd.Dir, cmd.Env = w.dir, append([]string{"TERM=xterm"}, w.env...)
 	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 200})
 	if err != nil {
 		w.t.Skip("there are no terminals here: ", err)
@@ -360,6 +360,61 @@ func TestTerminatedAtThePrompt(t *testing.T) {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	if code := s.exit(); code != 143 {
 		t.Errorf("exit %d", code)
+	}
+}
+
+// TestATerminalThatCannotEdit gets lines, and the same Ctrl-C.
+func TestATerminalThatCannotEdit(t *testing.T) {
+	w := newWorld(t)
+	w.serve(llmtest.WireChat, echo)
+	w.env = append(w.env, "TERM=dumb")
+	s := w.plain()
+	s.send("one\r")
+	s.expect("[one]")
+	s.expect("> ")
+	s.send("thrown away" + ctrlC)
+	s.expect("again ends")
+	s.expect("> ")
+	s.send("two\r")
+	s.expect("[two]")
+	s.expect("> ")
+	s.send(ctrlC)
+	s.expect("again ends")
+	s.send(ctrlC)
+	if code := s.exit(); code != 0 || strings.Contains(s.text(), "[thrown") || strings.Contains(s.text(), "\x1b") {
+		t.Errorf("exit %d: %q", code, s.text())
+	}
+}
+
+func TestInterruptedWithoutATerminal(t *testing.T) {
+	w := newWorld(t)
+	w.serve(llmtest.WireChat, echo)
+	cmd := exec.Command(program, append([]string{"--plain"}, w.model...)...)
+	cmd.Dir, cmd.Env = w.dir, w.env
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	errs, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	text, b := "", make([]byte, 256)
+	for err == nil {
+		var n int
+		n, err = errs.Read(b)
+		text += string(b[:n])
+		if strings.HasSuffix(text, "> ") {
+			_ = cmd.Process.Signal(os.Interrupt)
+		}
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("exit %d: %q", code, text)
 	}
 }
 

@@ -22,6 +22,9 @@ var (
 // error is io.EOF; it may be errCleared or errQuit too.
 type prompter interface {
 	read(ctx context.Context, prompt string) (string, error)
+	// interrupt tells of a Ctrl-C that came as a signal, and reports whether
+	// it was the second in a row.
+	interrupt() bool
 	close()
 }
 
@@ -30,23 +33,35 @@ type prompter interface {
 func newPrompter(e Env, src *source, h *history) prompter {
 	in, ok := e.In.(*os.File)
 	if !ok || !e.InTTY || !e.ErrTTY || e.Getenv("TERM") == "dumb" {
-		return &lineReader{e, src}
+		return &lineReader{e: e, src: src}
 	}
 	k := &keys{src: src}
-	ed := &editor{fd: int(in.Fd()), keys: k, err: e.Err, t: term.NewTerminal(screen{k, e.Err}, "")}
-	ed.t.History = recalled{h}
+	ed := &editor{fd: int(in.Fd()), keys: k, err: e.Err, h: h}
+	ed.renew()
 	ed.t.SetBracketedPasteMode(true)
 	return ed
 }
 
 type lineReader struct {
-	e   Env
-	src *source
+	e      Env
+	src    *source
+	broken bool // what came last was Ctrl-C
 }
 
 func (l *lineReader) read(ctx context.Context, prompt string) (string, error) {
 	_, _ = io.WriteString(l.e.Err, prompt)
-	return l.src.line(ctx)
+	line, err := l.src.line(ctx)
+	if err == nil {
+		l.broken = false
+	}
+	return line, err
+}
+
+func (l *lineReader) interrupt() bool {
+	_, _ = io.WriteString(l.e.Err, "\n")
+	was := l.broken
+	l.broken = true
+	return was
 }
 
 func (l *lineReader) close() {}
@@ -57,6 +72,13 @@ type editor struct {
 	keys *keys
 	t    *term.Terminal
 	err  io.Writer
+	h    *history
+}
+
+// renew begins with an empty line: a read that was given up leaves its own.
+func (ed *editor) renew() {
+	ed.t = term.NewTerminal(screen{ed.keys, ed.err}, "")
+	ed.t.History = recalled{ed.h}
 }
 
 func (ed *editor) read(ctx context.Context, prompt string) (string, error) {
@@ -80,6 +102,13 @@ func (ed *editor) read(ctx context.Context, prompt string) (string, error) {
 		return "", errCleared
 	}
 	return toPlain.Replace(line), nil
+}
+
+func (ed *editor) interrupt() bool {
+	ed.renew()
+	was := ed.keys.broken
+	ed.keys.broken = true
+	return was
 }
 
 func (ed *editor) close() { ed.t.SetBracketedPasteMode(false) }

@@ -124,26 +124,38 @@ func (e *flagError) Error() string { return e.err.Error() }
 func (e *flagError) Unwrap() error { return e.err }
 
 // wantsDocument reports whether arguments that could not be read as a whole
-// ask run for a closing document.
+// ask run for a closing document. Where they contradict each other, they do.
 func wantsDocument(args []string) bool {
-	want := false
+	isJSON := func(v string) bool { return v == "json" || v == "stream-json" }
 	for i, a := range args {
 		name, v, joined := strings.Cut(a, "=")
 		switch {
 		case a == "--":
-			return want
+			return false
 		case a == "--json":
-			want = true
-		case name == "-o" || name == "--output" || name == "--output-format":
-			if !joined && i+1 < len(args) {
-				v = args[i+1]
+			return true
+		case strings.HasPrefix(a, "--"):
+			if name != "--output" && name != "--output-format" {
+				continue
 			}
-			want = v == "json" || v == "stream-json"
-		case strings.HasPrefix(a, "-o"):
-			want = a == "-ojson" || a == "-ostream-json"
+		case strings.HasPrefix(a, "-"):
+			rest := strings.TrimLeft(a[1:], "yvc") // short flags without a value
+			if !strings.HasPrefix(rest, "o") {
+				continue
+			}
+			v = strings.TrimPrefix(rest[1:], "=")
+			joined = rest != "o"
+		default:
+			continue
+		}
+		if !joined && i+1 < len(args) {
+			v = args[i+1]
+		}
+		if isJSON(v) {
+			return true
 		}
 	}
-	return want
+	return false
 }
 
 // load reads the settings with the flags over them.

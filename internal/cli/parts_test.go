@@ -241,3 +241,15 @@ func TestALongDiffIsShownInFullWhenAskedFor(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestWantsDocument(t *testing.T) {
+	for args, want := range map[string]bool{
+		"--json": true, "-o json": true, "-ojson": true, "-o=json": true, "-yvojson": true, "-yo stream-json": true,
+		"--output=json": true, "--output json": true, "--output-format stream-json": true, "--json -o xml": true, "-o xml --json": true,
+		"": false, "-o text": false, "-o": false, "--output": false, "-- --json": false, "-m json": false, "json": false, "--nope json": false,
+	} {
+		if got := wantsDocument(strings.Fields(args)); got != want {
+			t.Errorf("%q: %v", args, got)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -50,6 +51,12 @@ func plainLoop(ctx context.Context, e Env, f *flags) error {
 	ctx, stop, ended := notify(ctx, p.line.close, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	p.ended = ended
+	// Ctrl-C is for the run or the prompt, also in the moments between them.
+	if !signal.Ignored(os.Interrupt) {
+		between := make(chan os.Signal, 1)
+		signal.Notify(between, os.Interrupt)
+		defer signal.Stop(between)
+	}
 	fmt.Fprintf(e.Err, "Cantle, with %s. /help says what can be typed; /exit ends.\n", clean(p.a.Info.Ref()))
 	if p.a.Info.Traits.StandIn {
 		fmt.Fprintln(e.Err, "This is a stand-in, not a language model.")
@@ -138,11 +145,17 @@ func (p *plain) read(ctx context.Context) (string, error) {
 		if b.Len() > 0 {
 			prompt = "… "
 		}
-		l, err := p.line.read(ctx, prompt)
+		rctx, stop, broken := notify(ctx, p.line.close, os.Interrupt)
+		l, err := p.line.read(rctx, prompt)
+		stop()
 		switch {
 		case p.ended() != nil:
 			return "", exit(ExitTerminated)
-		case errors.Is(err, errCleared):
+		case err != nil && broken() != nil && !p.e.InTTY:
+			return "", exit(ExitInterrupted)
+		case err != nil && broken() != nil && p.line.interrupt():
+			return "", errQuit
+		case errors.Is(err, errCleared), err != nil && broken() != nil:
 			fmt.Fprintln(p.e.Err, "Ctrl-C again ends, as Ctrl-D does.")
 			b.Reset()
 			continue
