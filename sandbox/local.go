@@ -66,7 +66,7 @@ func (l *local) Start(ctx context.Context, c *Command) (Process, error) {
 	var p Process
 	var err error
 	if l.sup != nil {
-		p, err = l.sup.start(c)
+		p, err = l.sup.start(ctx, c)
 	} else {
 		p, err = startGroup(c)
 	}

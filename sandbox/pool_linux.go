@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -139,13 +140,13 @@ var (
 	errIdle       = fmt.Errorf("%w before the command was given to it", errSupervisor)
 )
 
-func (p *pool) start(c *Command) (Process, error) {
+func (p *pool) start(ctx context.Context, c *Command) (Process, error) {
 	for try := 0; ; try++ {
 		h, err := p.take()
 		if err != nil {
 			return nil, err
 		}
-		s, err := h.start(c)
+		s, err := h.start(ctx, c)
 		if errors.Is(err, errIdle) && try < maxIdle+1 {
 			continue // it was killed while it was idle
 		}
@@ -156,7 +157,7 @@ func (p *pool) start(c *Command) (Process, error) {
 	}
 }
 
-func (h *helper) start(c *Command) (*supervised, error) {
+func (h *helper) start(ctx context.Context, c *Command) (*supervised, error) {
 	out, err := openOutputs(c)
 	if err != nil {
 		h.pool.put(h)
@@ -187,17 +188,52 @@ func (h *helper) start(c *Command) (*supervised, error) {
 		return nil, errIdle
 	}
 	out.started()
-	if err := <-s.begun; err != nil {
-		out.end()
-		return nil, err
+	tick := time.NewTicker(headStart)
+	defer tick.Stop()
+	for done := ctx.Done(); ; {
+		select {
+		case err := <-s.begun:
+			switch {
+			case err != nil:
+				out.end()
+			case ctx.Err() != nil:
+				_ = s.Stop(0) // it is over; what could not be killed nobody can name
+			default:
+				return s, nil
+			}
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			return nil, err
+		case <-tick.C:
+			h.wake()
+		case <-done:
+			// The listener says that it is gone, if it has not said more by then.
+			done = nil
+			h.sweep()
+			_ = h.proc.Kill()
+		}
 	}
-	return s, nil
 }
 
+// send sends m. A supervisor that does not read for long is as good as dead.
 func (h *helper) send(m message, fds ...int) error {
 	h.sendMu.Lock()
 	defer h.sendMu.Unlock()
+	_ = h.conn.SetWriteDeadline(time.Now().Add(stopPatience)) // closed: send says so
 	return send(h.conn, m, fds...)
+}
+
+// wake lets a supervisor go on that its command has stopped.
+func (h *helper) wake() { _ = h.proc.Signal(syscall.SIGCONT) } // gone is as good
+
+// sweep kills what runs under the supervisor, and gives what there was.
+func (h *helper) sweep() []child {
+	left := descendants(h.proc.Pid)
+	for _, c := range left {
+		signalChild(c, syscall.SIGKILL)
+	}
+	return left
 }
 
 // listen follows what the supervisor says, until it is gone.
@@ -295,9 +331,21 @@ func (s *supervised) PID() int              { return s.pid }
 func (s *supervised) Done() <-chan struct{} { return s.gone }
 
 func (s *supervised) Wait() (Exit, error) {
-	<-s.exited
-	s.out.settle()
-	return s.exit, s.err
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.exited:
+			s.out.settle()
+			return s.exit, s.err
+		case <-tick.C:
+			s.h.mu.Lock()
+			if s.h.cur == s {
+				s.h.wake()
+			}
+			s.h.mu.Unlock()
+		}
+	}
 }
 
 func (s *supervised) current() bool {
@@ -333,7 +381,7 @@ func (s *supervised) Stop(grace time.Duration) error {
 	// the one that it has.
 	s.h.mu.Lock()
 	if s.h.cur == s && !s.h.dead {
-		_ = s.h.proc.Signal(syscall.SIGCONT)                   // the command may have stopped it
+		s.h.wake()
 		_ = s.h.send(message{Op: "stop", Grace: int64(grace)}) // a dead one has killed all
 	}
 	s.h.mu.Unlock()
@@ -355,13 +403,10 @@ func (s *supervised) Stop(grace time.Duration) error {
 			<-s.gone
 			return nil
 		}
-		left := descendants(s.h.proc.Pid)
+		left := s.h.sweep()
 		if time.Now().After(end) {
 			return fmt.Errorf("sandbox: processes %v could not be killed", pidsOf(left))
 		}
-		for _, c := range left {
-			signalChild(c, syscall.SIGKILL)
-		}
-		_ = s.h.proc.Signal(syscall.SIGCONT) // gone is as good
+		s.h.wake()
 	}
 }

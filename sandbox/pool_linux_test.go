@@ -212,6 +212,14 @@ func TestSupervisorStopped(t *testing.T) {
 	if sandboxtest.Alive(pid) {
 		t.Error("alive")
 	}
+	// One that ends after that has ended all the same.
+	p, err = r.Start(t.Context(), command(dir, "kill -STOP $PPID; exit 7"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exit, err := p.Wait(); err != nil || exit.Code != 7 {
+		t.Errorf("%+v %v", exit, err)
+	}
 	// One that stops it over and over is ended all the same.
 	p, err = r.Start(t.Context(), command(dir, "trap '' TERM; echo $$ >pid2; while :; do kill -STOP $PPID; done"))
 	if err != nil {

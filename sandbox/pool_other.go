@@ -2,7 +2,10 @@
 
 package sandbox
 
-import "errors"
+import (
+	"context"
+	"errors"
+)
 
 // Main must be the first thing that a program's main does. Here there are no
 // supervisors and it does nothing; it is there so that programs are the same
@@ -13,7 +16,7 @@ type pool struct{}
 
 func newPool(LocalOptions) *pool { return nil }
 
-func (*pool) start(*Command) (Process, error) {
+func (*pool) start(context.Context, *Command) (Process, error) {
 	return nil, errors.New("sandbox: there are no supervisors on this system")
 }
 
