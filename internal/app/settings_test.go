@@ -61,7 +61,7 @@ func TestEnvironmentOfCommands(t *testing.T) {
 // A server that says nothing is given up after stallTimeout, and asked again.
 func TestStallTimeout(t *testing.T) {
 	w := newWorld(t)
-	w.change = func(o *app.Options) { o.Config.StallTimeout = "30ms" }
+	w.change = func(o *app.Options) { o.Config.StallTimeout = "400ms" }
 	a, srv := w.open(llmtest.Stall(), llmtest.Say("here"))
 	var why string
 	for ev, err := range a.Agent.Stream(t.Context(), a.Session, llm.Text{Text: "hi"}).Events() {
@@ -72,7 +72,7 @@ func TestStallTimeout(t *testing.T) {
 			why = asJSON(t, r)
 		}
 	}
-	if len(srv.Requests()) != 2 || !strings.Contains(why, "30ms") {
+	if len(srv.Requests()) != 2 || !strings.Contains(why, "400ms") {
 		t.Errorf("%d requests, %q", len(srv.Requests()), why)
 	}
 	for text, want := range map[string]time.Duration{"": 0, "2m": 2 * time.Minute, "0s": -1, "0": -1, "-1s": -1} {
