@@ -63,13 +63,11 @@ type Options struct {
 	// Parallelism bounds how many calls of a turn run at once; default 8.
 	Parallelism int
 
-	// Detach takes the children that outlive the run: those that a tool runs
-	// by [Turn.Run] in a goroutine of its own, with a context that the call's
-	// end does not cancel. It is called on the loop's goroutine, before the
-	// run's last event, once for each; what can be read from the stream is said
-	// at [Stream.Events]. A run that is cancelled hands nothing over: its
-	// children are cancelled with it. Without Detach a run ends when its
-	// children have ended.
+	// Detach takes the children that outlive the run: see [Turn.Start]. It is
+	// called on the loop's goroutine, before the run's last event, once for
+	// each; what can be read from the stream is said at [Stream.Events]. A run
+	// that is cancelled hands nothing over: its children are cancelled with it.
+	// Without Detach a run ends when its children have ended.
 	Detach func(*Stream)
 
 	// Seams, for tests and durable execution.

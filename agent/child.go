@@ -12,12 +12,33 @@ import (
 
 // Run runs a as a child of this run and waits for its end: its events come out
 // of this run with their Path, its spending is in this budget, and it is
-// cancelled with this run. name is made part of the path. A tool may call it in
-// a goroutine and return: see [Options.Detach].
+// cancelled with ctx and with this run. name is made part of the path.
 //
 // The error is an [ErrBudget] where children are too many or nest too deep, and
 // its text is fit for the model.
 func (t *Turn) Run(ctx context.Context, name string, a *Agent, s *session.Session, in ...llm.Part) (*Result, error) {
+	st, err := t.child(ctx, name, a, s, in)
+	if err != nil {
+		return nil, err
+	}
+	return t.perform(st)
+}
+
+// Start is [Turn.Run] in the background: the child runs on when the call that
+// started it has ended, whatever becomes of ctx, and ends with this run, unless
+// [Options.Detach] takes it. Its end is seen by [Stream.Done]; its events come
+// out of this run, so the stream's own are not to be ranged over.
+func (t *Turn) Start(ctx context.Context, name string, a *Agent, s *session.Session, in ...llm.Part) (*Stream, error) {
+	st, err := t.child(context.WithoutCancel(ctx), name, a, s, in)
+	if err != nil {
+		return nil, err
+	}
+	go func() { _, _ = t.perform(st) }() // how it ended is in the stream
+	return st, nil
+}
+
+// child prepares a child and counts it in.
+func (t *Turn) child(ctx context.Context, name string, a *Agent, s *session.Session, in llm.Parts) (*Stream, error) {
 	depth := 1
 	for p := t; p.r.st.parent != nil; p = p.r.st.parent {
 		depth++
@@ -26,41 +47,55 @@ func (t *Turn) Run(ctx context.Context, name string, a *Agent, s *session.Sessio
 		return nil, &haltError{StopSpawns, fmt.Sprintf("agents nest %d deep already, the most that they may: do this part without another", d)}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	st := a.Stream(ctx, s, in...)
 	st.parent, st.path, st.cancel = t, path.Join(t.Path, name), cancel
+	st.used = true // by perform
 	if err := t.r.adopt(st); err != nil {
+		cancel(nil)
 		return nil, err
 	}
+	return st, nil
+}
+
+// perform carries a child out.
+func (t *Turn) perform(st *Stream) (*Result, error) {
+	defer st.cancel(nil)
 	defer t.r.release(st)
 	defer context.AfterFunc(t.r.ctx, func() {
 		if st.handedTo() == nil {
-			cancel(context.Cause(t.r.ctx))
+			st.cancel(context.Cause(t.r.ctx))
 		}
 	})()
 	var failed error
-	st.perform(func(ev Event, err error) bool {
-		switch {
-		case err != nil:
-			failed = err
-		case !t.r.pump(ev):
-			if to := st.handedTo(); to != nil {
-				to.put(ev)
+	_, panicked := safely(func() (any, error) {
+		st.perform(func(ev Event, err error) bool {
+			switch {
+			case err != nil:
+				failed = err
+			case !t.r.pump(ev):
+				if to := st.handedTo(); to != nil {
+					to.put(ev)
+				}
 			}
-		}
-		return true
+			return true
+		})
+		return nil, nil
 	})
+	if panicked != nil { // in its middleware; the host must not die of it
+		failed = fmt.Errorf("agent: %s: %w", st.path, panicked)
+		t.Emit(Warning{failed.Error()})
+	}
 	if to := st.handedTo(); to != nil {
 		to.close(failed)
 	}
-	t.childSpent(ctx, st)
+	t.childSpent(st)
 	return st.Result(), failed
 }
 
 // childSpent records what a child used, so that the session knows it even if
 // this run never comes to its end. After this run's end the child's responses
 // were recorded one by one.
-func (t *Turn) childSpent(ctx context.Context, st *Stream) {
+func (t *Turn) childSpent(st *Stream) {
 	res := st.Result()
 	t.r.mu.Lock()
 	over := t.r.over
@@ -69,7 +104,7 @@ func (t *Turn) childSpent(ctx context.Context, st *Stream) {
 		return
 	}
 	sp := session.SideSpent{Purpose: "child", Path: st.path, Model: st.a.model.Info().Ref(), Usage: &res.Usage.Usage, Cost: res.Cost}
-	if err := t.r.spent(ctx, sp); err != nil {
+	if err := t.r.spent(st.ctx, sp); err != nil {
 		t.Emit(Warning{fmt.Sprintf("what %s used could not be recorded: %v", st.path, err)})
 	}
 }
@@ -114,6 +149,7 @@ func (r *runner) awaitChildren() {
 		for _, st := range live {
 			st.mu.Lock()
 			st.relay = newRelay()
+			st.used = false // for whoever takes it over
 			st.mu.Unlock()
 			r.opts.Detach(st)
 		}

@@ -138,17 +138,17 @@ func background(child llm.Model, begun chan<- struct{}) tool.Tool {
 		if err != nil {
 			return "", err
 		}
-		ctx = context.WithoutCancel(ctx)
 		s, err := session.Open(ctx, tn.Session.Store(), "child", session.OpenOptions{Create: true})
 		if err != nil {
 			return "", err
 		}
-		go func() {
-			_, _ = tn.Run(ctx, "bg", a, s, llm.Text{Text: "look"}) // its end is in its stream
-			if begun != nil {
-				close(begun)
-			}
-		}()
+		st, err := tn.Start(ctx, "bg", a, s, llm.Text{Text: "look"})
+		if err != nil {
+			return "", err
+		}
+		if begun != nil {
+			go func() { <-st.Done(); close(begun) }()
+		}
 		<-first
 		return "started", nil
 	})
@@ -331,5 +331,46 @@ func TestChildSpendsItsParentsBudget(t *testing.T) {
 	}
 	if r := st.Result(); r.Usage.Requests != 3 || !slices.Equal(paths, []string{"explore-1"}) {
 		t.Errorf("%+v, paths %q", r, paths)
+	}
+}
+
+func TestABackgroundChildThatPanicsHarmsNobody(t *testing.T) {
+	bug := agent.Middleware{Name: "bug", Start: func(context.Context, *agent.Turn, *agent.Setup) error { panic("a bug") }}
+	start := tool.New(tool.Spec{Name: "Start"}, func(ctx context.Context, _ struct{}) (string, error) {
+		tn := agent.FromContext(ctx)
+		a, err := agent.New(&script{}, agent.Options{Middleware: []agent.Middleware{bug}})
+		if err != nil {
+			return "", err
+		}
+		s, err := session.Open(ctx, new(session.Memory), "child", session.OpenOptions{Create: true})
+		if err != nil {
+			return "", err
+		}
+		st, err := tn.Start(ctx, "bg", a, s, llm.Text{Text: "look"})
+		if err != nil {
+			return "", err
+		}
+		<-st.Done()
+		if st.Result() != nil {
+			return "", errors.New("it has a result")
+		}
+		return "ok", nil
+	})
+	warned := false
+	m := &script{steps: []step{calls(call("1", "Start", `{}`)), say("done")}}
+	a, err := agent.New(m, agent.Options{Tools: []tool.Tool{start}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := a.Stream(t.Context(), open(t), llm.Text{Text: "go"})
+	for e, err := range st.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, ok := e.Data.(agent.Warning)
+		warned = warned || ok && strings.Contains(w.Text, "a bug")
+	}
+	if res := st.Result(); res.Text != "done" || results(m.reqs[1])[0] != "ok" || !warned {
+		t.Errorf("%+v, %q, warned %v", res, results(m.reqs[1]), warned)
 	}
 }

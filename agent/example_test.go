@@ -39,26 +39,21 @@ func ExampleAgent_Run() {
 func ExampleOptions_detach() {
 	ctx := context.Background()
 	store := new(session.Memory)
-	slow := make(chan struct{})  // what the child waits for
-	begun := make(chan struct{}) // it has begun
-	child := agent.Middleware{Start: func(context.Context, *agent.Turn, *agent.Setup) error {
-		close(begun)
-		<-slow
-		return nil
-	}}
+	slow := make(chan struct{}) // what the child waits for
+	child := agent.Middleware{Start: func(context.Context, *agent.Turn, *agent.Setup) error { <-slow; return nil }}
 	start := tool.New(tool.Spec{Name: "Start", Access: tool.NoAccess}, func(ctx context.Context, _ struct{}) (string, error) {
 		t := agent.FromContext(ctx)
 		a, err := agent.New(llmtest.New(nil, llmtest.Say("The tests pass.")), agent.Options{Middleware: []agent.Middleware{child}})
 		if err != nil {
 			return "", err
 		}
-		ctx = context.WithoutCancel(ctx) // the call's end is not the child's
 		s, err := session.Open(ctx, t.Session.Store(), "child", session.OpenOptions{Create: true})
 		if err != nil {
 			return "", err
 		}
-		go t.Run(ctx, "tests", a, s, llm.Text{Text: "Run the tests."})
-		<-begun
+		if _, err := t.Start(ctx, "tests", a, s, llm.Text{Text: "Run the tests."}); err != nil {
+			return "", err
+		}
 		return "The tests are running.", nil
 	})
 
