@@ -358,14 +358,20 @@ func readAll(fsys FS, path string, limit int64) ([]byte, fs.FileInfo, error) {
 	if info.Size() > limit {
 		return nil, nil, fmt.Errorf("%s has %d bytes, more than the %d MiB that this tool can change: use Bash", path, info.Size(), limit>>20)
 	}
+	b, err := readRest(path, info, f, limit)
+	return b, info, err
+}
+
+// readRest reads all of a file that had at most limit bytes.
+func readRest(path string, info fs.FileInfo, r io.Reader, limit int64) ([]byte, error) {
 	b := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
-	if _, err := b.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
-		return nil, nil, plainErr(path, err)
+	if _, err := b.ReadFrom(io.LimitReader(r, limit+1)); err != nil {
+		return nil, plainErr(path, err)
 	}
 	if int64(b.Len()) > limit {
-		return nil, nil, fmt.Errorf("%s grew while it was read", path)
+		return nil, fmt.Errorf("%s grew while it was read", path)
 	}
-	return b.Bytes(), info, nil
+	return b.Bytes(), nil
 }
 
 func regular(path string, info fs.FileInfo) error {

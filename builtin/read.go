@@ -146,23 +146,11 @@ func (o Options) image(ctx context.Context, path, kind string, info fs.FileInfo,
 	case info.Size() > imageMax:
 		return nil, fmt.Errorf("%s has %d bytes, more than the %d MiB that an image may have: make a smaller one with Bash", o.show(path), info.Size(), imageMax>>20)
 	}
-	b, err := o.all(path, r, imageMax)
+	b, err := readRest(o.show(path), info, r, imageMax)
 	if err != nil {
 		return nil, err
 	}
 	return &tool.Result{Parts: llm.Parts{llm.Blob{MIME: kind, Data: b, Name: filepath.Base(path)}}}, nil
-}
-
-// all reads the rest of a file that had at most limit bytes.
-func (o Options) all(path string, r io.Reader, limit int64) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err != nil {
-		return nil, plainErr(path, err)
-	}
-	if int64(len(b)) > limit {
-		return nil, fmt.Errorf("%s grew while it was read", o.show(path))
-	}
-	return b, nil
 }
 
 // traits are those of the model that runs the call.

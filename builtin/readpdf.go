@@ -29,7 +29,7 @@ func (o Options) pdf(ctx context.Context, path string, info fs.FileInfo, r io.Re
 	if info.Size() > pdfFile {
 		return nil, fmt.Errorf("%s has %d bytes, more than the %d MiB that a PDF file may have: take pages out of it with Bash", o.show(path), info.Size(), pdfFile>>20)
 	}
-	data, err := o.all(path, r, pdfFile)
+	data, err := readRest(o.show(path), info, r, pdfFile)
 	if err != nil {
 		return nil, err
 	}

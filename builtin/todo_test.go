@@ -1,6 +1,7 @@
 package builtin_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -149,6 +150,40 @@ func TestTodoOfAProject(t *testing.T) {
 	}
 	if strings.Count(said, "The todo list of this project") != 1 || !strings.Contains(said, "[x] todo 5") {
 		t.Errorf("%q", said)
+	}
+}
+
+// Entries of one position are in the order of their ids, and the list is read
+// anew for each call.
+func TestTodoFilesOfAnotherProgram(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "todos")
+	b := newBench(t).with(func(o *builtin.Options) { o.TodoDir = dir })
+	b.ok("TodoWrite", m{"todos": []m{{"content": "one", "id": "b"}, {"content": "two", "id": "a"}}})
+	es, err := os.ReadDir(dir)
+	if err != nil || len(es) != 2 {
+		t.Fatalf("%v, %v", es, err)
+	}
+	for _, e := range es {
+		path := filepath.Join(dir, e.Name())
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = bytes.Replace(text, []byte(`"position": 1`), []byte(`"position": 0`), 1)
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := b.ok("TodoWrite", m{"add": []m{{"content": "three", "id": "c"}}}); !strings.HasSuffix(got, "\n[ ] two (a)\n[ ] one (b)\n[ ] three (c)") {
+		t.Errorf("%s", got)
+	}
+	for _, e := range es {
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := b.ok("TodoWrite", m{"update": []m{{"id": "c", "status": "completed"}}}); got != "Todo list updated (1/1 completed):\n[x] three (c)" {
+		t.Errorf("%s", got)
 	}
 }
 
