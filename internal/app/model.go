@@ -76,6 +76,9 @@ func ModelOptions(c *config.Config, home string, getenv func(string) string, ref
 		return po, err
 	}
 	po.Reported = ModelCache(home).Reported
+	if full, _, _, err := po.Resolve(ref); err == nil { // what is wrong with it is told when it is opened
+		ref = full
+	}
 	own := c.Models[ref]
 	if own.Price == nil {
 		// A table of prices may name a family; an entry counts as a whole.

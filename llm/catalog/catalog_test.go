@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cantle-dev/cantle/llm"
@@ -172,6 +173,31 @@ func TestLookup(t *testing.T) {
 	if _, err := catalog.Models("grok"); !errors.As(err, &e) || !slices.Contains(e.Near, "groq") {
 		t.Errorf("a provider that is not known: %v", err)
 	}
+}
+
+// TestConcurrent is for the race detector.
+func TestConcurrent(t *testing.T) {
+	t.Parallel()
+	var wg sync.WaitGroup
+	for _, p := range catalog.Providers() {
+		for range 4 {
+			wg.Go(func() {
+				models, err := catalog.Models(p.Name)
+				if err != nil {
+					t.Error(err)
+				}
+				for i := range models { // they are the caller's own
+					models[i].Input, models[i].Price = nil, nil
+					if m, err := catalog.Lookup(p.Name, models[i].ID); i == 0 && (err != nil || m.ID != models[i].ID) {
+						t.Errorf("%s:%s: %v", p.Name, models[i].ID, err)
+					} else if i > 2 {
+						break
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
 }
 
 func TestAliases(t *testing.T) {

@@ -72,19 +72,36 @@ func TestList(t *testing.T) {
 		want           []provider.Report
 	}{
 		{"openai", "/v1", map[string]string{"GET /v1/models": `{"data":[{"id":"a","object":"model"},{"object":"no id"},7]}`}, []provider.Report{{ID: "a"}}},
-		{"groq", "/v1", map[string]string{"GET /v1/models": `{"data":[{"id":"a","context_window":131072,"max_completion_tokens":32768}]}`},
-			[]provider.Report{{ID: "a", Context: 131072, Output: 32768}}},
-		{"together", "/v1", map[string]string{"GET /v1/models": `[{"id":"a","context_length":9000,"pricing":{"input":0.6,"output":1.2}}]`},
-			[]provider.Report{{ID: "a", Context: 9000}}},
-		{"mistral", "/v1", map[string]string{"GET /v1/models": `{"data":[{"id":"a","max_context_length":1000,"capabilities":{"vision":true,"function_calling":false}}]}`},
-			[]provider.Report{{ID: "a", Context: 1000, Images: &yes, Tools: &no}}},
+		{
+			"groq", "/v1",
+			map[string]string{"GET /v1/models": `{"data":[{"id":"a","context_window":131072,"max_completion_tokens":32768}]}`},
+			[]provider.Report{{ID: "a", Context: 131072, Output: 32768}},
+		},
+		{
+			"together", "/v1",
+			map[string]string{"GET /v1/models": `[{"id":"a","context_length":9000,"pricing":{"input":0.6,"output":1.2}}]`},
+			[]provider.Report{{ID: "a", Context: 9000}},
+		},
+		{
+			"mistral", "/v1",
+			map[string]string{"GET /v1/models": `{"data":[{"id":"a","max_context_length":1000,"capabilities":{"vision":true,"function_calling":false}}]}`},
+			[]provider.Report{{ID: "a", Context: 1000, Images: &yes, Tools: &no}},
+		},
 		{"vllm", "/v1", map[string]string{"GET /v1/models": `{"data":[{"id":"a","max_model_len":40960}]}`}, []provider.Report{{ID: "a", Context: 40960}}},
 		// Numbers that cannot be are not believed, and are no errors.
-		{"vllm", "/v1", map[string]string{"GET /v1/models": `{"data":[{"id":"a","max_model_len":-1,"max_completion_tokens":"many"},{"id":"b","max_model_len":1e30},{"id":"c","max_model_len":[1]}]}`},
-			[]provider.Report{{ID: "a"}, {ID: "b"}, {ID: "c"}}},
-		{"vercel", "/v1", map[string]string{"GET /v1/models": `{"data":[{"id":"a/b","context_window":1000,"max_tokens":100,"pricing":{"input":"0.000001","output":"0.000002","input_cache_read":"0.0000001"}}]}`},
-			[]provider.Report{{ID: "a/b", Context: 1000, Output: 100, Price: &llm.Price{Input: 1_000_000, Output: 2_000_000, CacheRead: 100_000, CacheWrite: 1_000_000, CacheWrite1h: 1_000_000}}}},
-		{"openrouter", "/api/v1", map[string]string{"GET /api/v1/models": `{"data":[
+		{
+			"vllm", "/v1",
+			map[string]string{"GET /v1/models": `{"data":[{"id":"a","max_model_len":-1,"max_completion_tokens":"many"},{"id":"b","max_model_len":1e30},{"id":"c","max_model_len":[1]}]}`},
+			[]provider.Report{{ID: "a"}, {ID: "b"}, {ID: "c"}},
+		},
+		{
+			"vercel", "/v1",
+			map[string]string{"GET /v1/models": `{"data":[{"id":"a/b","context_window":1000,"max_tokens":100,"pricing":{"input":"0.000001","output":"0.000002","input_cache_read":"0.0000001"}}]}`},
+			[]provider.Report{{ID: "a/b", Context: 1000, Output: 100, Price: &llm.Price{Input: 1_000_000, Output: 2_000_000, CacheRead: 100_000, CacheWrite: 1_000_000, CacheWrite1h: 1_000_000}}},
+		},
+		{
+			"openrouter", "/api/v1",
+			map[string]string{"GET /api/v1/models": `{"data":[
 			{"id":"a/b","name":"B","context_length":1000,"top_provider":{"context_length":800,"max_completion_tokens":100},
 			 "architecture":{"input_modalities":["text","image"]},"supported_parameters":["tools","reasoning"],
 			 "pricing":{"prompt":"0.000003","completion":"0.000015","input_cache_read":"0.0000003","input_cache_write":"0.00000375","request":"0"}},
@@ -93,8 +110,11 @@ func TestList(t *testing.T) {
 			{"id":"fee","pricing":{"prompt":"0.000001","completion":"0.000001","request":"0.005"}}]}`},
 			[]provider.Report{
 				{ID: "a/b", Name: "B", Context: 800, Output: 100, Images: &yes, Tools: &yes, Thinking: &yes, Price: &llm.Price{Input: 3_000_000, Output: 15_000_000, CacheRead: 300_000, CacheWrite: 3_750_000, CacheWrite1h: 6_000_000}},
-				{ID: "free", Price: &llm.Price{}}, {ID: "auto"}, {ID: "fee"},
-			}},
+				{ID: "free", Price: &llm.Price{}},
+				{ID: "auto"},
+				{ID: "fee"},
+			},
+		},
 		{"anthropic", "", map[string]string{
 			"GET /v1/models?limit=1000":            `{"data":[{"id":"a","display_name":"A","max_input_tokens":200000,"max_tokens":64000}],"has_more":true,"last_id":"a"}`,
 			"GET /v1/models?after_id=a&limit=1000": `{"data":[{"id":"b"}],"has_more":false,"last_id":"b"}`,
@@ -112,8 +132,11 @@ func TestList(t *testing.T) {
 			{ID: "idle:1b", Max: 131072},
 			{ID: "gone:1b"},
 		}},
-		{"lmstudio", "/v1", map[string]string{"GET /api/v0/models": `{"data":[{"id":"a","type":"vlm","max_context_length":32768,"loaded_context_length":4096,"capabilities":["tool_use"]},{"id":"e","type":"embeddings"}]}`},
-			[]provider.Report{{ID: "a", Context: 4096, Max: 32768, Images: &yes, Tools: &yes}}},
+		{
+			"lmstudio", "/v1",
+			map[string]string{"GET /api/v0/models": `{"data":[{"id":"a","type":"vlm","max_context_length":32768,"loaded_context_length":4096,"capabilities":["tool_use"]},{"id":"e","type":"embeddings"}]}`},
+			[]provider.Report{{ID: "a", Context: 4096, Max: 32768, Images: &yes, Tools: &yes}},
+		},
 		{"lmstudio", "/v1", map[string]string{"GET /v1/models": `{"data":[{"id":"old"}]}`}, []provider.Report{{ID: "old"}}},
 		{"llamacpp", "/v1", map[string]string{
 			"GET /v1/models": `{"data":[{"id":"a.gguf","meta":{"n_ctx_train":131072}}]}`,
