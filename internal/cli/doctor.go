@@ -25,7 +25,7 @@ func newDoctor(e Env) *cobra.Command {
 				if !good {
 					mark, ok = "!!  ", false
 				}
-				fmt.Fprintf(e.Out, mark+format+"\n", args...)
+				fmt.Fprintln(e.Out, clean(fmt.Sprintf(mark+format, args...)))
 			}
 			fmt.Fprintln(e.Out, "cantle "+Version())
 			c, home, dir, err := f.load(e)
@@ -35,7 +35,7 @@ func newDoctor(e Env) *cobra.Command {
 			}
 			say(true, "settings: %d file(s) read%s", len(c.Files), strings.Join(append([]string{""}, c.Files...), "\n      "))
 			for _, k := range slices.Sorted(maps.Keys(c.From)) {
-				fmt.Fprintf(e.Out, "      %s from %s\n", k, c.From[k])
+				fmt.Fprintf(e.Out, "      %s from %s\n", oneLine(k), oneLine(c.From[k]))
 			}
 			for _, w := range c.Warnings {
 				say(false, "%s", w)

@@ -155,6 +155,7 @@ type textOut struct {
 	open   bool // the last line of the answer has no end yet
 	shown  strings.Builder
 	spin   *spinner
+	asking int // questions that are open: nothing is drawn over them
 }
 
 func (o *textOut) note(text string) { o.e.warn(text, o.chatty) }
@@ -173,7 +174,7 @@ func (o *textOut) pause() {
 
 // wait shows that something is waited for.
 func (o *textOut) wait() {
-	if o.chatty && o.e.ErrTTY && o.spin == nil {
+	if o.chatty && o.e.ErrTTY && o.spin == nil && o.asking == 0 {
 		o.endLine()
 		o.spin = startSpinner(o.e.Err)
 	}
@@ -196,10 +197,14 @@ func (o *textOut) event(ev agent.Event) {
 			o.shown.WriteString(t)
 			o.open = !strings.HasSuffix(t, "\n") && t != "" || t == "" && o.open
 		}
-	case agent.TurnStarted, agent.ThinkingDelta, agent.CallDelta, agent.ToolStarted, agent.ToolProgress, agent.Answered:
+	case agent.TurnStarted, agent.ThinkingDelta, agent.CallDelta, agent.ToolStarted, agent.ToolProgress:
 		o.wait()
 	case agent.Asked:
 		o.still()
+		o.asking++
+	case agent.Answered:
+		o.asking--
+		o.wait()
 	default:
 		if o.chatty {
 			o.progress(ev)
@@ -256,6 +261,7 @@ func (o *textOut) close(res *agent.Result, err error, code int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.endLine()
+	o.asking = 0 // what was not answered goes on waiting
 	text := ""
 	if res != nil {
 		text = res.Text

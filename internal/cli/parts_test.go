@@ -253,3 +253,30 @@ func TestWantsDocument(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingIsDrawnOverAQuestion: while one is open, what other agents do
+// starts no spinner.
+func TestNothingIsDrawnOverAQuestion(t *testing.T) {
+	o := &textOut{e: Env{Streams: Streams{Out: io.Discard, Err: io.Discard, OutTTY: true, ErrTTY: true}}, live: true, chatty: true}
+	defer o.pause()
+	for i, c := range []struct {
+		data  agent.EventData
+		spins bool
+	}{
+		{agent.TurnStarted{}, true},
+		{agent.ThinkingDelta{Text: "hm"}, true},
+		{agent.TextDelta{Text: "so"}, false},
+		{agent.ToolStarted{}, true},
+		{agent.Asked{}, false},
+		{agent.ToolProgress{}, false},
+		{agent.Asked{}, false},
+		{agent.Answered{}, false},
+		{agent.Answered{}, true},
+		{agent.ToolFinished{}, false},
+	} {
+		o.event(agent.Event{Data: c.data})
+		if (o.spin != nil) != c.spins {
+			t.Errorf("%d: after %T it spins: %v", i, c.data, !c.spins)
+		}
+	}
+}
