@@ -55,7 +55,7 @@ func (o Options) Describe(ref string) (Known, error) {
 			k.Near = e.Near
 		}
 	}
-	k.OutputFrom = fromIf(k.Info.Output > 0, catalog.FromCatalog)
+	k.OutputFrom = fromIf(k.Info.Output > 0 && k.Catalog != nil, catalog.FromCatalog)
 	reported := 0
 	if o.Reported != nil {
 		if r, ok := o.Reported(name, c.BaseURL, model); ok {
@@ -64,6 +64,9 @@ func (o Options) Describe(ref string) (Known, error) {
 		}
 	}
 	k.Info.Context, k.ContextFrom = catalog.Window(0, reported, context, c.Local || unknown != nil && atHome(c.BaseURL))
+	if k.ContextFrom == catalog.FromCatalog && k.Catalog == nil {
+		k.ContextFrom = catalog.FromDefault // it is of the provider, not of the model
+	}
 	if c.Local && k.Info.Price == nil {
 		k.Info.Price, k.PriceFrom = &llm.Price{}, catalog.FromCatalog
 	}

@@ -162,6 +162,20 @@ func TestList(t *testing.T) {
 	}
 }
 
+// TestListLike holds that a server of the user's own is asked as the one that
+// it is said to be like.
+func TestListLike(t *testing.T) {
+	t.Parallel()
+	base, _ := server(t, map[string]string{
+		"GET /api/tags": `{"models":[{"name":"m"}]}`, "POST /api/show m": `{"model_info":{"a.context_length":7}}`,
+	})
+	o := provider.Options{Providers: []provider.Custom{{Provider: catalog.Provider{Name: "box", BaseURL: base + "/v1"}, Profile: "ollama"}}}
+	l, err := o.List(t.Context(), "box")
+	if err != nil || len(l.Models) != 1 || l.Models[0].Max != 7 {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
 func TestListErrors(t *testing.T) {
 	t.Parallel()
 	elsewhere, reached := server(t, map[string]string{"GET /v1/models": `{"data":[{"id":"stolen"}]}`})

@@ -14,6 +14,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -160,6 +161,15 @@ func (c Custom) over(known Custom) Custom {
 	}
 	if c.Profile != "" {
 		out.Profile = c.Profile
+		if like, err := catalog.Named(c.Profile); err == nil {
+			out.List, out.Local = like.List, like.Local && atHome(out.BaseURL)
+		}
+	}
+	if c.Local {
+		out.Local = true
+	}
+	if !reflect.ValueOf(c.Traits).IsZero() {
+		out.Traits = c.Traits
 	}
 	if c.List != "" {
 		out.List = c.List

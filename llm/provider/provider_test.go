@@ -162,6 +162,9 @@ func TestDescribe(t *testing.T) {
 		Reported: func(p, _, m string) (provider.Report, bool) { r, ok := reported[p+":"+m]; return r, ok },
 		Providers: []provider.Custom{
 			{Provider: catalog.Provider{Name: "gpu", BaseURL: "http://10.0.0.7:8000/v1"}},
+			{Provider: catalog.Provider{Name: "box", BaseURL: "http://box.local:11434/v1"}, Profile: "ollama"},
+			{Provider: catalog.Provider{Name: "cloud", BaseURL: "https://ollama.example/v1"}, Profile: "ollama"},
+			{Provider: catalog.Provider{Name: "own", BaseURL: "https://own.example/v1", Local: true, Traits: llm.Traits{Images: true}}},
 			{Provider: catalog.Provider{Name: "far", BaseURL: "https://models.example/v1"}},
 			{Provider: catalog.Provider{Name: "lmstudio", BaseURL: "http://studio:1234/v1"}},
 			{Provider: catalog.Provider{Name: "vllm", BaseURL: "https://vllm.example/v1"}},
@@ -187,6 +190,10 @@ func TestDescribe(t *testing.T) {
 		{"vllm:m", 128_000, catalog.FromDefault, "", ""}, // not at home: it may cost
 		{"gpu:m", 8_192, catalog.FromDefault, "", ""},    // at home, but perhaps a proxy
 		{"far:m", 128_000, catalog.FromDefault, "", ""},
+		{"box:m", 8_192, catalog.FromDefault, "$0.0000", catalog.FromCatalog},
+		{"cloud:m", 128_000, catalog.FromDefault, "", ""},
+		{"own:m", 8_192, catalog.FromDefault, "$0.0000", catalog.FromCatalog},
+		{"anthropic:claude-next", 200_000, catalog.FromDefault, "", ""},
 		{"deepseek:deepseek-flash", 128_000, catalog.FromDefault, "", ""}, // another server's
 	} {
 		k, err := o.Describe(tt.ref)
@@ -205,6 +212,10 @@ func TestDescribe(t *testing.T) {
 	o.Change = func(i *llm.Info) { i.Context, i.Output, i.Price = 7, 3, &llm.Price{} }
 	if k, err := o.Describe("anthropic:claude-opus-4-8"); err != nil || k.Info.Context != 7 || k.ContextFrom != catalog.FromSettings || k.OutputFrom != catalog.FromSettings || k.PriceFrom != catalog.FromSettings {
 		t.Errorf("with settings: %+v, %v", k, err)
+	}
+	o.Change = nil
+	if k, err := o.Describe("own:m"); err != nil || !k.Info.Traits.Images {
+		t.Errorf("traits of a provider: %+v, %v", k.Info.Traits, err)
 	}
 	if k, err := o.Describe("anthropic:claude-opus-48"); err != nil || len(k.Near) == 0 {
 		t.Errorf("a model with a slip: %q, %v", k.Near, err)
