@@ -14,8 +14,8 @@ import (
 // spends is spent by the parent too.
 //
 // Tokens and Money are checked before each request, against a forecast: the
-// estimate of its input, and an output as large as the largest so far. They
-// are passed by one response at most.
+// estimate of its input, and an output as large as the largest so far of the
+// run and its children. They are passed by about one response at most.
 type Budget struct {
 	Turns  int           // model responses; default 40, in a child 20
 	Errors int           // turns in a row of which every call failed; default 3
@@ -78,6 +78,7 @@ type pot struct {
 	mu     sync.Mutex
 	spent  amount // with what is reserved
 	spawns int
+	most   int64 // the largest output so far
 	asked  struct{ tokens, money bool }
 	closed *haltError // the user said no
 }
@@ -172,6 +173,26 @@ func (p *pot) spawn() error {
 	return nil
 }
 
+// saw takes note of a response's output, all the way up.
+func (p *pot) saw(u *llm.Usage) {
+	for q := p; q != nil && u != nil; q = q.up {
+		q.mu.Lock()
+		q.most = max(q.most, u.Output)
+		q.mu.Unlock()
+	}
+}
+
+// largest is the largest output so far of the run or of any that spends from
+// the same budget: the first request of a child is forecast by its siblings.
+func (p *pot) largest() int64 {
+	for p.up != nil {
+		p = p.up
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return max(p.most, 1)
+}
+
 func (p *pot) metersMoney() bool {
 	for q := p; q != nil; q = q.up {
 		if q.limit.money > 0 {
@@ -231,7 +252,6 @@ func amountOf(u *llm.Usage, cost *llm.Money) amount {
 type meter struct {
 	last     llm.Usage // of the last response
 	estimate int       // what was estimated of the request it answered
-	most     int64     // largest output so far
 
 	// The estimate of the view grows with it and is not made anew.
 	fixed int          // of the system prompt and the tools
@@ -263,13 +283,13 @@ func (m *meter) size(req *llm.Request) int {
 // forecast guesses the usage of req. The part of the prompt that the last
 // response reported is taken as it was split there; what was added since is
 // fresh.
-func (m *meter) forecast(req *llm.Request) llm.Usage {
+func (m *meter) forecast(req *llm.Request, output int64) llm.Usage {
 	est := m.size(req)
 	if m.estimate == 0 {
-		return llm.Usage{Input: int64(est), Output: max(m.most, 1)}
+		return llm.Usage{Input: int64(est), Output: output}
 	}
 	added := max(int64(est-m.estimate), 0)
-	u := llm.Usage{Input: added, CacheRead: m.last.CacheRead, Output: max(m.most, 1)}
+	u := llm.Usage{Input: added, CacheRead: m.last.CacheRead, Output: output}
 	if m.last.CacheRead+m.last.CacheWrite > 0 {
 		u.CacheRead += m.last.CacheWrite
 	}
@@ -280,6 +300,6 @@ func (m *meter) forecast(req *llm.Request) llm.Usage {
 // saw takes note of what the request really took.
 func (m *meter) saw(req *llm.Request, u *llm.Usage) {
 	if u != nil {
-		m.estimate, m.last, m.most = m.size(req), *u, max(m.most, u.Output)
+		m.estimate, m.last = m.size(req), *u
 	}
 }

@@ -45,7 +45,7 @@ func TestARequestThatWouldPassTheLimitIsNotSent(t *testing.T) {
 }
 
 func TestSiblingsShareTheirParentsTokens(t *testing.T) {
-	u := llm.Usage{Input: 9000, Output: 1000}
+	u := llm.Usage{Input: 20, Output: 9980}
 	var mu sync.Mutex
 	var kids []*script
 	kid := func() llm.Model {

@@ -20,7 +20,7 @@ func (r *runner) reserveFor(req *llm.Request) (settle func(amount), err error) {
 	if !r.metered() {
 		return func(amount) {}, nil
 	}
-	est, err := r.price(r.model, r.meter.forecast(req))
+	est, err := r.price(r.model, r.meter.forecast(req, r.pot.largest()))
 	if err != nil {
 		return nil, err
 	}

@@ -23,10 +23,11 @@ func (r *runner) ask(req *llm.Request, settle func(amount)) (*llm.Response, *llm
 		resp.Message.Origin = &llm.Origin{Provider: info.Provider, Model: info.Name, Wire: info.Wire}
 	}
 	cost := priced(r.model, resp)
-	settle(amountOf(resp.Usage, cost))
 	if r.metered() {
 		r.meter.saw(req, resp.Usage)
+		r.pot.saw(resp.Usage) // before it is settled, when others may reserve
 	}
+	settle(amountOf(resp.Usage, cost))
 	r.charge(served(info, resp), resp.Usage, cost)
 	if err := r.append(r.ctx, session.Message{
 		Message: resp.Message, Usage: resp.Usage, Cost: cost, Model: served(info, resp), Stop: resp.Stop,

@@ -59,7 +59,12 @@ func (st *Stream) Events() iter.Seq2[Event, error] {
 }
 
 func (st *Stream) perform(yield func(Event, error) bool) {
-	defer close(st.done)
+	defer func() { // also when middleware panicked
+		st.mu.Lock()
+		st.ended = true
+		st.mu.Unlock()
+		close(st.done)
+	}()
 	run(st, yield)
 }
 
