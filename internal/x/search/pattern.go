@@ -18,16 +18,12 @@ type Flags struct {
 // Pattern is a compiled expression. It does not change: any number of
 // goroutines may use it.
 type Pattern struct {
-	expr  string
 	flags Flags
 	re    *regexp.Regexp
 	set   []lit        // one of them is in each match; nil if none is known
 	prog  *syntax.Prog // nil in multiline mode
 	pure  bool         // they are all there is to match
 }
-
-// String is the expression as it was given.
-func (p *Pattern) String() string { return p.expr }
 
 // Compile reads an expression in the dialect of RE2, which is that of the
 // standard library's regexp. Unless flags say Multiline each line is matched by
@@ -56,7 +52,7 @@ func Compile(expr string, flags Flags) (*Pattern, error) {
 	if err != nil {
 		return nil, explain(expr, err)
 	}
-	p := &Pattern{expr: expr, flags: flags, re: re}
+	p := &Pattern{flags: flags, re: re}
 	tree = tree.Simplify()
 	p.set, p.pure = needles(tree)
 	if !flags.Multiline {

@@ -35,7 +35,6 @@ type found struct {
 	cut    bool   // lines were left off at keep bytes
 	binary bool
 	large  bool // too large for multiline mode
-	bytes  int64
 }
 
 // scanner searches one file at a time. Each goroutine needs its own.
@@ -84,7 +83,6 @@ func (s *scanner) scan(ctx context.Context, r io.Reader, w want) (found, error) 
 		n >= 2 && head[0] == 0xfe && head[1] == 0xff:
 		rest := bytes.Clone(head[2:])
 		r = &utf16Reader{r: io.MultiReader(bytes.NewReader(rest), r), big: head[0] == 0xfe}
-		s.f.bytes = 0
 		if n, eof, err = s.fill(r, 0); err != nil {
 			return s.f, err
 		}
@@ -106,7 +104,6 @@ func (s *scanner) fill(r io.Reader, n int) (int, bool, error) {
 	for n < len(s.buf) {
 		k, err := r.Read(s.buf[n:])
 		n += k
-		s.f.bytes += int64(k)
 		if errors.Is(err, io.EOF) {
 			return n, true, nil
 		}

@@ -86,11 +86,10 @@ type File struct {
 // Stats says what a search met, up to where it was stopped.
 type Stats struct {
 	Walk     walk.Stats
-	Searched int   // files
-	Bytes    int64 // read
-	Binary   int   // files skipped
-	Large    int   // files too large for multiline mode
-	Failed   int   // files that could not be read
+	Searched int // files
+	Binary   int // files skipped
+	Large    int // files too large for multiline mode
+	Failed   int // files that could not be read
 	Errors   []error
 }
 
@@ -215,7 +214,6 @@ func (f *found) file(path string) File {
 }
 
 func (s *Stats) add(f found, err error) {
-	s.Bytes += f.bytes
 	switch {
 	case err != nil:
 		if errors.Is(err, fs.ErrNotExist) {
