@@ -34,8 +34,8 @@ type Provider struct {
 	Wire    string   `json:"wire"`             // "anthropic", "openai-chat", "bedrock", "vertex"
 	BaseURL string   `json:"baseUrl"`          // with {braces} around what the user must fill in
 	KeyEnv  []string `json:"keyEnv,omitempty"` // the first that is set counts; none: keyless
-	// KeyHosts are hosts, with all below them, that the key in KeyEnv may go
-	// to beside the host of BaseURL.
+	// KeyHosts are hosts that the key in KeyEnv may go to beside the host of
+	// BaseURL. They are whole names, in which {braces} are one part.
 	KeyHosts []string `json:"keyHosts,omitempty"`
 	// Local servers cost nothing.
 	Local bool `json:"local,omitempty"`

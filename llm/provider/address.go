@@ -3,6 +3,7 @@ package provider
 import (
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/cantle-dev/cantle/llm/catalog"
@@ -15,16 +16,27 @@ func (c Custom) mayHaveKey(baseURL string) bool {
 	if err != nil || u.Scheme != "https" || u.User != nil {
 		return false
 	}
-	host := strings.ToLower(u.Hostname())
-	if known, err := url.Parse(c.BaseURL); err == nil && host == strings.ToLower(known.Hostname()) && host != "" {
-		return true
+	_, own, _ := strings.Cut(c.BaseURL, "://")
+	own, _, _ = strings.Cut(own, "/")
+	return slices.ContainsFunc(append([]string{own}, c.KeyHosts...), func(pattern string) bool {
+		return hostIs(pattern, strings.ToLower(u.Host))
+	})
+}
+
+// hostIs reports whether the host, with its port, is the one of the pattern,
+// in which {braces} stand for letters, digits and hyphens: never for a dot,
+// behind which another's name could stand.
+func hostIs(pattern, host string) bool {
+	before, rest, open := strings.Cut(pattern, "{")
+	if !open {
+		return pattern != "" && pattern == host
 	}
-	for _, h := range c.KeyHosts {
-		if host == h || strings.HasSuffix(host, "."+h) {
-			return true
-		}
+	_, after, _ := strings.Cut(rest, "}")
+	middle, ok := strings.CutPrefix(host, before)
+	if ok {
+		middle, ok = strings.CutSuffix(middle, after)
 	}
-	return false
+	return ok && middle != "" && strings.Trim(middle, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
 
 // atHome reports whether the base URL is on this machine or its own network.

@@ -119,7 +119,7 @@ func TestOpenErrors(t *testing.T) {
 // TestKeyStaysHome holds that a key goes to the provider's own hosts alone.
 func TestKeyStaysHome(t *testing.T) {
 	t.Parallel()
-	vars := env(map[string]string{"OPENAI_API_KEY": "k", "AZURE_OPENAI_API_KEY": "k", "MINE": "mine"})
+	vars := env(map[string]string{"OPENAI_API_KEY": "k", "AZURE_OPENAI_API_KEY": "k", "AWS_BEARER_TOKEN_BEDROCK": "k", "DASHSCOPE_API_KEY": "k", "MINE": "mine"})
 	for _, tt := range []struct {
 		name, base string
 		keyEnv     []string
@@ -135,6 +135,14 @@ func TestKeyStaysHome(t *testing.T) {
 		{"azure", "https://team.openai.azure.com/openai/v1", nil, "k"},
 		{"azure", "https://team.openai.azure.com.evil.example", nil, ""},
 		{"azure", "https://notopenai.azure.com", nil, ""},
+		{"azure", "https://evil.example.openai.azure.com", nil, ""},
+		{"azure", "https://team.services.ai.azure.com/openai/v1", nil, "k"},
+		{"bedrock", "https://bedrock-runtime.eu-west-1.amazonaws.com", nil, "k"},
+		{"bedrock", "https://bedrock-runtime.evil.compute.amazonaws.com", nil, ""},
+		{"bedrock", "https://bucket.s3.amazonaws.com", nil, ""},
+		{"alibaba", "https://dashscope.aliyuncs.com/compatible-mode/v1", nil, "k"},
+		{"alibaba", "https://evil.oss-cn-hangzhou.aliyuncs.com", nil, ""},
+		{"openai", "https://api.openai.com:8443/v1", nil, ""},
 	} {
 		o := provider.Options{Getenv: vars, Providers: []provider.Custom{{Provider: catalog.Provider{Name: tt.name, BaseURL: tt.base, KeyEnv: tt.keyEnv}}}}
 		c, err := o.Find(tt.name)
