@@ -20,8 +20,12 @@ import (
 // ErrNoList means that a provider has no list of models that can be asked for.
 var ErrNoList = errors.New("no list of models")
 
-// listTimeout is how long a provider has for one answer.
-const listTimeout = 10 * time.Second
+// A provider has listTimeout for one answer, and allTimeout for all that is
+// asked of it: Ollama is asked about each model.
+const (
+	listTimeout = 10 * time.Second
+	allTimeout  = time.Minute
+)
 
 // List asks a provider which models it has and what it says of them. It is the
 // only thing in this package that opens a connection.
@@ -41,6 +45,8 @@ func (o Options) List(ctx context.Context, provider string) (*Listing, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, allTimeout)
+	defer cancel()
 	l := lister{ctx: ctx, c: c, key: key, client: o.Client}
 	if l.client == nil {
 		l.client = &http.Client{}
