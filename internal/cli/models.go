@@ -140,11 +140,20 @@ func (m *models) listProviders() error {
 		infos = append(infos, info)
 		rows = append(rows, []string{n, strconv.Itoa(info.Models), keyState(m.opts, p), p.BaseURL})
 	}
+	inUse, err := m.inUse()
 	if m.json {
+		wrong := ""
+		if err != nil {
+			wrong = err.Error()
+		}
 		return jsonLine(m.e.Out, struct {
-			Model     string         `json:"model,omitempty"`
-			Providers []providerInfo `json:"providers"`
-		}{m.config.Model, infos})
+			Model      string         `json:"model,omitempty"`
+			ModelError string         `json:"modelError,omitempty"`
+			Providers  []providerInfo `json:"providers"`
+		}{m.config.Model, wrong, infos})
+	}
+	if err != nil {
+		inUse = err.Error()
 	}
 	if err := m.table([]string{"PROVIDER", "MODELS", "KEY", "ADDRESS"}, rows); err != nil {
 		return err
@@ -154,9 +163,28 @@ func (m *models) listProviders() error {
 			fmt.Fprintf(m.e.Err, "%s: %s\n", i.Name, clean(i.Error))
 		}
 	}
-	fmt.Fprintf(m.e.Err, "\nName a model as provider:model, as the provider names it: anthropic:claude-opus-4-8, ollama:qwen3:4b.\n"+
+	fmt.Fprintf(m.e.Err, "\nIn use: %s\n", clean(inUse))
+	fmt.Fprintf(m.e.Err, "Name a model as provider:model, as the provider names it: anthropic:claude-opus-4-8, ollama:qwen3:4b.\n"+
 		"cantle models PROVIDER lists its models; %s is a stand-in that needs no key.\n", app.DemoModel)
 	return nil
+}
+
+// inUse says which model the settings name, or why it cannot be used.
+func (m *models) inUse() (string, error) {
+	switch m.config.Model {
+	case "":
+		return "none; name one with -m, in CANTLE_MODEL, or as \"model\" in the settings", nil
+	case app.DemoModel:
+		return app.DemoModel, nil
+	}
+	k, err := m.describe(m.config.Model, app.ModelCache(m.home))
+	if err == nil {
+		_, err = provider.Open(m.config.Model, m.opts)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", m.config.Model, err)
+	}
+	return fmt.Sprintf("%s, window %d tokens (%s)", k.Ref, k.Info.Context, fromWords[k.ContextFrom]), nil
 }
 
 // known are the ids of the models that the catalog has, or the provider's kept

@@ -52,7 +52,10 @@ func TestModelsList(t *testing.T) {
 	b := newHouse(t, `{"model": "groq:x", "providers": {"mine": {"baseUrl": "http://127.0.0.1:9/v1"}}, "models": {"mine:m": {"context": 5000}}}`)
 	b.vars["GROQ_API_KEY"] = "secret"
 
-	code, out, _ := b.run("models")
+	code, out, errs := b.run("models")
+	if !strings.Contains(errs, "In use: groq:x, window 128000 tokens (assumed: nothing is known)") {
+		t.Errorf("the model in use:\n%s", errs)
+	}
 	if code != 0 || !strings.Contains(out, "groq\t7\tGROQ_API_KEY is set\t") || !strings.Contains(out, "mine\t1\tnone needed\thttp://127.0.0.1:9/v1") {
 		t.Errorf("models: %d\n%s", code, out)
 	}
@@ -85,12 +88,16 @@ func TestModelsList(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "llama-3.1-8b-instant\t131k\tn/a\t0.05\t0.08\ttext tools\n") {
 		t.Errorf("models groq: %d\n%s", code, out)
 	}
-	code, out, errs := b.run("models", "mine")
+	code, out, errs = b.run("models", "mine")
 	if code != 0 || out != "m\t5000\tn/a\tn/a\tn/a\ttext tools\n" {
 		t.Errorf("models mine: %d\n%s%s", code, out, errs)
 	}
 	if code, out, errs := b.run("models", "antropic"); code != 2 || out != "" || !strings.Contains(errs, "did you mean anthropic") {
 		t.Errorf("a provider that is not there: %d\n%s%s", code, out, errs)
+	}
+	delete(b.vars, "GROQ_API_KEY")
+	if code, _, errs := b.run("models"); code != 0 || !strings.Contains(errs, "In use: groq:x: provider: no key for groq: set GROQ_API_KEY") {
+		t.Errorf("the model in use, without a key: %d\n%s", code, errs)
 	}
 	if code, _, errs := b.run("models", "ollama"); code != 0 || !strings.Contains(errs, "cantle models refresh ollama") {
 		t.Errorf("a provider without models: %d\n%s", code, errs)
