@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/memory"
 	"github.com/cantle-dev/cantle/session"
+	"github.com/cantle-dev/cantle/tool"
 )
 
 // notices tells the model, on the first message of a run, what may have changed
@@ -68,12 +68,22 @@ func branch(root string) string {
 // finished tells the model of background jobs that have ended since it last
 // heard of them.
 func finished(jobs *builtin.JobTable) agent.Middleware {
-	return agent.Middleware{Name: "jobs", Priority: 30, Model: func(next agent.ModelFunc) agent.ModelFunc {
-		return func(ctx context.Context, t *agent.Turn, req *llm.Request) iter.Seq2[llm.Event, error] {
-			for _, j := range jobs.Finished(t.Session.ID()) {
-				t.Notice(llm.Text{Text: fmt.Sprintf("[The background job %s has ended: %s.]", j.ID, j.Status)})
-			}
-			return next(ctx, t, req)
+	tell := func(t *agent.Turn) {
+		for _, j := range jobs.Finished(t.Session.ID()) {
+			t.Notice(llm.Text{Text: fmt.Sprintf("[The background job %s has ended: %s.]", j.ID, j.Status)})
 		}
-	}}
+	}
+	// Where another request is to follow: a notice after the last one of a run
+	// would never be read.
+	return agent.Middleware{
+		Name: "jobs", Priority: 30,
+		Start: func(_ context.Context, t *agent.Turn, _ *agent.Setup) error { tell(t); return nil },
+		Tool: func(next agent.ToolFunc) agent.ToolFunc {
+			return func(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Result, error) {
+				res, err := next(ctx, t, c)
+				tell(t)
+				return res, err
+			}
+		},
+	}
 }
