@@ -26,8 +26,10 @@ type LocalOptions struct {
 //
 // On Linux, in a program that calls [Main], each command runs under a
 // supervisor: a second process of this program, kept for the next command,
-// that adopts orphans and ends them. Elsewhere processes that leave the
-// command's session survive, and Info says so.
+// that adopts orphans and ends them. Elsewhere, and on a Linux without /proc,
+// processes that leave the command's session survive, and Info says so: on
+// other Unix systems Stop ends the process group, on Windows the tree of
+// parents and children that taskkill finds, at once and without a request.
 func Local(opts LocalOptions) Runner {
 	return &local{sup: newPool(opts), live: map[Process]struct{}{}}
 }
