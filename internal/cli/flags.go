@@ -177,7 +177,7 @@ func (f *flags) load(e Env) (*config.Config, string, string, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, "", "", app.Usage("%s is not a directory", dir)
 	}
-	src := config.Sources{Home: home, Dir: dir, Getenv: e.Getenv}
+	src := config.Sources{Home: home, Dir: dir, Managed: config.ManagedFile(), Getenv: e.Getenv}
 	text := func(key, flag, v string) {
 		if v != "" {
 			src.Flags = append(src.Flags, config.Flag{Key: key, Value: v, Name: flag})
