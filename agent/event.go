@@ -84,6 +84,13 @@ type (
 		To    string `json:"to"`
 		Error string `json:"error,omitempty"`
 	}
+	// Notice is what a wrapper around the model had to say of a request: see
+	// [llm.Notice]. The model is not told.
+	Notice struct {
+		Kind string          `json:"kind"`
+		Text string          `json:"text"`
+		Data json.RawMessage `json:"data,omitempty"`
+	}
 	// Continued says that an answer cut at the output cap is being continued.
 	Continued struct {
 		Attempt int `json:"attempt"`
@@ -181,6 +188,7 @@ func (CallDelta) eventKind() string     { return "call_delta" }
 func (Partial) eventKind() string       { return "partial" }
 func (Retrying) eventKind() string      { return "retrying" }
 func (Switched) eventKind() string      { return "switched" }
+func (Notice) eventKind() string        { return "notice" }
 func (Continued) eventKind() string     { return "continued" }
 func (Message) eventKind() string       { return "message" }
 func (Asked) eventKind() string         { return "asked" }
@@ -254,6 +262,7 @@ var eventDecoders = map[string]func([]byte) (EventData, error){
 	"partial":        decodeEvent[Partial],
 	"retrying":       decodeEvent[Retrying],
 	"switched":       decodeEvent[Switched],
+	"notice":         decodeEvent[Notice],
 	"continued":      decodeEvent[Continued],
 	"message":        decodeEvent[Message],
 	"asked":          decodeEvent[Asked],

@@ -78,6 +78,8 @@ func (r *runner) stream(req *llm.Request) (resp *llm.Response, shown string, err
 				sw.Error = ev.Err.Error()
 			}
 			r.emit(sw)
+		case llm.Notice:
+			r.emit(Notice{Kind: ev.Kind, Text: ev.Text, Data: ev.Data})
 		case llm.Done:
 			resp = ev.Response
 		}

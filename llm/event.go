@@ -1,10 +1,13 @@
 package llm
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Event is what a [Model] streams: one of [TextDelta], [ThinkingDelta],
-// [CallDelta], [Retrying], [Switched] and, last, [Done]. More may be added:
-// ignore what you do not know.
+// [CallDelta], [Retrying], [Switched], [Notice] and, last, [Done]. More may be
+// added: ignore what you do not know.
 type Event interface{ llmEvent() }
 
 // TextDelta is a piece of visible text. Deltas are provisional: what counts is
@@ -37,6 +40,15 @@ type Switched struct {
 	Err      error  // why
 }
 
+// Notice is what a wrapper has to say of a request: that it went to another
+// model, that something broken was mended, that the cache was missed. It stops
+// nothing and is no part of the response.
+type Notice struct {
+	Kind string          // what it is about, in one word: "route", "cache_break", …
+	Text string          // for people
+	Data json.RawMessage // for programs; it may be nil
+}
+
 // Done ends every successful stream and carries the whole response.
 type Done struct{ Response *Response }
 
@@ -45,4 +57,5 @@ func (ThinkingDelta) llmEvent() {}
 func (CallDelta) llmEvent()     {}
 func (Retrying) llmEvent()      {}
 func (Switched) llmEvent()      {}
+func (Notice) llmEvent()        {}
 func (Done) llmEvent()          {}

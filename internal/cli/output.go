@@ -245,6 +245,8 @@ func (o *textOut) progress(ev agent.Event) {
 		say("%s", d.Text)
 	case agent.Warning:
 		say("%s", d.Text)
+	case agent.Notice:
+		say("%s… %s", at, d.Text)
 	}
 }
 
