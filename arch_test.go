@@ -45,6 +45,7 @@ var layers = []layer{
 		"builtin/...", "permission/...", "hook/...", "compact/...", "subagent/...", "skill/...", "mcp/...",
 		"memory/...", "guard/...", "record/...", "checkpoint/...",
 	}, families: true},
+	{name: "4 keys", paths: []string{"internal/credential"}},
 	{name: "4 settings", paths: []string{"internal/config"}},
 	{name: "4 composition", paths: []string{"internal/app"}},
 	{name: "4 faces", paths: []string{"internal/tui/...", "internal/acp/...", "internal/httpd/..."}},
