@@ -23,6 +23,10 @@ type Request struct {
 	// CacheKey groups requests that share a prefix, for providers that route
 	// by it. An agent sends its session's id.
 	CacheKey string
+	// User names the end user to the provider's abuse checks, for those that
+	// have a field for it. It should be a hash or another opaque id: no name, no
+	// address.
+	User string
 	// Extra is merged into the body of the request on the wire it is named
 	// for: Extra["openai-chat"] = {"service_tier":"flex"}. Keys that the
 	// adapter sets itself are overridden by it.

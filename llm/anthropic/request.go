@@ -42,9 +42,13 @@ func (m *Model) body(req *llm.Request, count bool) (*wire.Body, error) {
 	} else {
 		o.Value("model", m.info.Name)
 	}
+	if framed := m.opts.Framing.New != nil; framed && len(m.opts.Beta) > 0 {
+		o.Value("anthropic_beta", m.opts.Beta)
+	} else if !framed && !count {
+		o.Value("stream", true)
+	}
 	think := m.thinking(req)
 	if !count {
-		o.Value("stream", true)
 		o.Value("max_tokens", think.maxTokens)
 	}
 	o.Raw("thinking", think.raw)
@@ -56,6 +60,9 @@ func (m *Model) body(req *llm.Request, count bool) (*wire.Body, error) {
 		if len(req.Stop) > 0 {
 			o.Value("stop_sequences", req.Stop)
 		}
+	}
+	if req.User != "" && !count {
+		o.Raw("metadata", append(wire.AppendString([]byte(`{"user_id":`), req.User), '}'))
 	}
 	o.Raw("tool_choice", choice(req))
 	tools, err := m.tools(req.Tools)

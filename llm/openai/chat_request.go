@@ -37,6 +37,9 @@ func (m *Chat) body(req *llm.Request) (*wire.Body, error) {
 	if m.profile.CacheKey && req.CacheKey != "" && !m.refused("prompt_cache_key") {
 		o.Value("prompt_cache_key", req.CacheKey)
 	}
+	if f := m.profile.UserField; req.User != "" && !m.refused(f) {
+		o.Value(f, req.User)
+	}
 	if s := req.Schema; s != nil && m.info.Traits.Schema {
 		b := wire.AppendString([]byte(`{"type":"json_schema","json_schema":{"name":`), s.Name)
 		o.Raw("response_format", append(append(append(b, `,"schema":`...), s.JSON...), "}}"...))

@@ -1,5 +1,6 @@
 // Package openai speaks OpenAI's Chat Completions API
-// (https://platform.openai.com/docs/api-reference/chat) over net/http, with
+// (https://platform.openai.com/docs/api-reference/chat) and its Responses API
+// (https://platform.openai.com/docs/api-reference/responses) over net/http, with
 // OpenAI itself and with every server that is compatible with it: Azure,
 // Groq, OpenRouter, vLLM, Ollama, LM Studio, llama.cpp and many more. How
 // a server differs is data: see [Profile].
@@ -22,7 +23,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/cantle-dev/cantle/llm"
@@ -36,16 +36,21 @@ const WireChat = "openai-chat"
 // Options configure a model.
 type Options struct {
 	APIKey  string // may be empty: local servers want none
-	BaseURL string // default https://api.openai.com/v1; with or without /chat/completions
+	BaseURL string // default https://api.openai.com/v1; with or without the path of the wire
 	// Query is added to the address, as Azure's api-version.
 	Query url.Values
 	// Info is what is assumed of the model. Provider defaults to [ProviderOf]
-	// the base URL; Name and Wire are set by NewChat. A thinking style, of those
-	// of [Profile].Effort, counts before the server's.
+	// the base URL; Name and Wire are set by the constructor. On the wire of
+	// Chat Completions a thinking style, of those of [Profile].Effort, counts
+	// before the server's.
 	Info llm.Info
 	// Profile says how the server differs; nil is [ProfileOf] the provider.
 	Profile *Profile
 	Header  http.Header
+	// CacheRetention is how long the server is asked to keep a prompt that it
+	// caches, as "24h": prompt_cache_retention, of Responses alone. "" is the
+	// server's default.
+	CacheRetention string
 	// Sign authenticates a request in the place of APIKey.
 	Sign   func(*http.Request) error
 	Client *http.Client  // nil: one shared by all
@@ -60,8 +65,7 @@ type Chat struct {
 	key     string // of encoded messages
 	profile Profile
 
-	mu      sync.Mutex
-	learned map[string]bool // fields that the server refused
+	learned // the fields that the server refused
 }
 
 // NewChat makes the model of that name.
@@ -74,12 +78,10 @@ func NewChat(name string, opts Options) *Chat {
 	if info.Provider == "" {
 		info.Provider = ProviderOf(opts.BaseURL)
 	}
-	m := &Chat{opts: opts, info: info, url: address(opts.BaseURL, opts.Query), learned: map[string]bool{}}
+	m := &Chat{opts: opts, info: info, url: address(opts.BaseURL, "/chat/completions", opts.Query)}
 	if opts.Profile != nil {
 		m.profile = *opts.Profile
-		if m.profile.MaxField == "" {
-			m.profile.MaxField = "max_tokens"
-		}
+		m.profile.defaults()
 	} else {
 		m.profile = ProfileOf(info.Provider)
 	}
@@ -88,9 +90,9 @@ func NewChat(name string, opts Options) *Chat {
 }
 
 // address is where the requests go: a query that the base URL has stays one.
-func address(base string, query url.Values) string {
+func address(base, path string, query url.Values) string {
 	base, q, _ := strings.Cut(base, "?")
-	base = strings.TrimSuffix(strings.TrimRight(base, "/"), "/chat/completions") + "/chat/completions"
+	base = strings.TrimSuffix(strings.TrimRight(base, "/"), path) + path
 	if enc := query.Encode(); enc != "" {
 		if q != "" {
 			q += "&"
@@ -138,7 +140,7 @@ func (m *Chat) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event
 // left out or renamed, once and for good.
 func (m *Chat) post(ctx context.Context, req *llm.Request) (*wire.Stream, error) {
 	body, err := m.body(req)
-	for range learnable {
+	for range chatFields {
 		if err != nil {
 			break
 		}
@@ -147,7 +149,7 @@ func (m *Chat) post(ctx context.Context, req *llm.Request) (*wire.Stream, error)
 			Key: m.opts.APIKey, KeyHeader: m.profile.KeyHeader, Header: m.opts.Header,
 			Sign: m.opts.Sign, Stall: m.opts.Stall,
 		})
-		if failed == nil || !m.learn(failed, body) {
+		if failed == nil || !m.learn(failed, body, chatFields) {
 			return s, failed
 		}
 		var again *wire.Body
@@ -162,56 +164,8 @@ func (m *Chat) post(ctx context.Context, req *llm.Request) (*wire.Stream, error)
 	return nil, wire.Invalid(m.info, err)
 }
 
-// learnable are the fields that may be left out, or sent under another name.
-var learnable = []string{"max_completion_tokens", "max_tokens", "temperature", "stream_options", "reasoning_effort", "prompt_cache_key"}
-
-// learn reports whether err says that a field of body is refused, and
-// remembers it. Another request may have learned it while this one was away.
-func (m *Chat) learn(err error, body *wire.Body) bool {
-	var e *llm.Error
-	if !errors.As(err, &e) || e.Kind != llm.KindInvalidRequest || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
-		return false
-	}
-	said := strings.ToLower(e.Message)
-	if !refusal(said) {
-		return false
-	}
-	// "'max_tokens' is not supported, use 'max_completion_tokens'": the field
-	// that is refused comes first.
-	field, at := "", len(said)
-	for _, f := range learnable {
-		if f == e.Param {
-			field = f
-			break
-		}
-		i := strings.Index(said, f)
-		if i < 0 && f == "reasoning_effort" {
-			i = strings.Index(said, "reasoningeffort")
-		}
-		if i >= 0 && i < at {
-			field, at = f, i
-		}
-	}
-	if field == "" || !body.Has(field) {
-		return false
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.learned[field] = true
-	return true
-}
-
-func refusal(said string) bool {
-	for _, w := range []string{"unsupported", "not support", "unrecognized", "unknown", "unexpected", "not permitted", "not allowed", "extra inputs", "extra fields", "deprecated", "invalid parameter"} {
-		if strings.Contains(said, w) {
-			return true
-		}
-	}
-	return false
-}
-
-func (m *Chat) refused(field string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.learned[field]
+// chatFields are what may be left out, or sent under another name.
+var chatFields = []optional{
+	{name: "max_completion_tokens"}, {name: "max_tokens"}, {name: "temperature"}, {name: "stream_options"},
+	{name: "reasoning_effort", said: "reasoningeffort"}, {name: "prompt_cache_key"}, {name: "safety_identifier"}, {name: "user"},
 }

@@ -38,16 +38,35 @@ type Profile struct {
 	Custom bool
 	// Files says that PDF files are taken as file parts.
 	Files bool
+	// UserField names the user for the provider's abuse checks; default "user".
+	UserField string
+
+	// The rest is about the Responses wire alone.
+
+	// NoInclude leaves include and store out, for servers that keep nothing and
+	// encrypt nothing.
+	NoInclude bool
+	// Summary asks for summaries of the thinking.
+	Summary bool
+	// ResultFiles says that a tool's result may hold images and files. On others
+	// they are in the message that follows it.
+	ResultFiles bool
+	// ToolSearch says that tools may be deferred: the server then has a search
+	// over them.
+	ToolSearch bool
+	// ServerCustom says that the server runs custom tools of its own: a call of
+	// one that the request does not have is not for the client.
+	ServerCustom bool
 }
 
 // profiles by provider.
 var profiles = map[string]Profile{
-	"openai":      {MaxField: "max_completion_tokens", Effort: "flat", Minimal: true, Developer: true, CacheKey: true, Custom: true, Files: true},
-	"azure":       {MaxField: "max_completion_tokens", KeyHeader: "api-key", Effort: "flat", Minimal: true, Custom: true, Files: true},
+	"openai":      {MaxField: "max_completion_tokens", Effort: "flat", Minimal: true, Developer: true, CacheKey: true, Custom: true, Files: true, UserField: "safety_identifier", Summary: true, ResultFiles: true, ToolSearch: true},
+	"azure":       {MaxField: "max_completion_tokens", KeyHeader: "api-key", Effort: "flat", Minimal: true, Custom: true, Files: true, Summary: true, ResultFiles: true, ToolSearch: true},
 	"groq":        {MaxField: "max_completion_tokens", Effort: "flat"},
-	"deepseek":    {Effort: "thinking", Reasoning: "reasoning_content", ReasoningAlways: true},
-	"xai":         {Effort: "flat"},
-	"openrouter":  {Effort: "nested", Minimal: true, Files: true},
+	"deepseek":    {Effort: "thinking", Reasoning: "reasoning_content", ReasoningAlways: true, NoInclude: true},
+	"xai":         {Effort: "flat", ServerCustom: true},
+	"openrouter":  {Effort: "nested", Minimal: true, Files: true, Summary: true},
 	"vercel":      {Effort: "nested"},
 	"together":    {},
 	"fireworks":   {Effort: "flat"},
@@ -60,8 +79,8 @@ var profiles = map[string]Profile{
 	"nvidia":      {},
 	"github":      {},
 	"mistral":     {ShortIDs: true},
-	"ollama":      {Effort: "flat"},
-	"lmstudio":    {},
+	"ollama":      {Effort: "flat", NoInclude: true},
+	"lmstudio":    {NoInclude: true},
 	"llamacpp":    {Effort: "template", Reasoning: "reasoning_content"},
 	"vllm":        {Effort: "template"},
 }
@@ -69,10 +88,17 @@ var profiles = map[string]Profile{
 // ProfileOf is the profile of a provider, or the careful one.
 func ProfileOf(provider string) Profile {
 	p := profiles[provider]
+	p.defaults()
+	return p
+}
+
+func (p *Profile) defaults() {
 	if p.MaxField == "" {
 		p.MaxField = "max_tokens"
 	}
-	return p
+	if p.UserField == "" {
+		p.UserField = "user"
+	}
 }
 
 // Profiles are the profiles of the providers that are known, by name.

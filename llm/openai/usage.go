@@ -52,3 +52,34 @@ func (u *usage) both() (normal, reported *llm.Usage) {
 	n.Reasoning = min(n.Reasoning, n.Output)
 	return &n, &r
 }
+
+// responseUsage is what the Responses wire reports of tokens.
+type responseUsage struct {
+	Input  wire.Count `json:"input_tokens"`
+	Output wire.Count `json:"output_tokens"`
+	In     struct {
+		Cached     wire.Count `json:"cached_tokens"`
+		CacheWrite wire.Count `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+	Out struct {
+		Reasoning wire.Count `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// both returns the usage with the cached tokens netted out, and as reported;
+// nil when the server reported none, which some write as zeros.
+func (u *responseUsage) both() (normal, reported *llm.Usage) {
+	if u == nil || u.Input == 0 && u.Output == 0 {
+		return nil, nil
+	}
+	r := llm.Usage{
+		Input: int64(u.Input), Output: int64(u.Output), Reasoning: int64(u.Out.Reasoning),
+		CacheRead: int64(u.In.Cached), CacheWrite: int64(u.In.CacheWrite),
+	}
+	n := r
+	n.CacheRead = min(n.CacheRead, n.Input)
+	n.CacheWrite = min(n.CacheWrite, n.Input-n.CacheRead)
+	n.Input -= n.CacheRead + n.CacheWrite
+	n.Reasoning = min(n.Reasoning, n.Output)
+	return &n, &r
+}
