@@ -267,7 +267,7 @@ func TestTotals(t *testing.T) {
 			notes = append(notes, sp)
 		}
 		i := slices.IndexFunc(notes, func(n session.SideSpent) bool { return n.Purpose == "title" })
-		if len(notes) != 2 || i < 0 {
+		if len(notes) != 3 || i < 0 || notes[0].Path != "child1" || notes[1].Path != "child1/child1child1" {
 			t.Fatalf("%+v", notes)
 		}
 		if n := notes[i]; n.Model != "t:m" || *n.Usage != u || *n.Cost != price/requests || n.Run != res.Run {

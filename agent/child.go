@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"sync"
 
 	"github.com/cantle-dev/cantle/llm"
@@ -88,24 +89,35 @@ func (t *Turn) perform(st *Stream) (*Result, error) {
 	if to := st.handedTo(); to != nil {
 		to.close(failed)
 	}
-	t.childSpent(st)
+	t.childSpent(st, st.runner())
 	return st.Result(), failed
 }
 
-// childSpent records what a child used, so that the session knows it even if
-// this run never comes to its end. After this run's end the child's responses
-// were recorded one by one.
-func (t *Turn) childSpent(st *Stream) {
-	res := st.Result()
+// childSpent records what a child used, by agent and by model, so that the
+// session knows it even if this run never comes to its end. After this run's
+// end the child's responses were recorded one by one.
+func (t *Turn) childSpent(st *Stream, r *runner) {
 	t.r.mu.Lock()
 	over := t.r.over
 	t.r.mu.Unlock()
-	if res == nil || over {
+	if r == nil || over {
 		return
 	}
-	sp := session.SideSpent{Purpose: "child", Path: st.path, Model: st.a.model.Info().Ref(), Usage: &res.Usage.Usage, Cost: res.Cost}
-	if err := t.r.spent(st.ctx, sp); err != nil {
-		t.Emit(Warning{fmt.Sprintf("what %s used could not be recorded: %v", st.path, err)})
+	r.mu.Lock()
+	bill := slices.Clone(r.bill)
+	r.mu.Unlock()
+	for _, b := range bill {
+		sp := session.SideSpent{Purpose: "child", Path: b.path, Model: b.model}
+		if b.reported {
+			sp.Usage = &b.usage
+		}
+		if !b.unpriced {
+			sp.Cost = &b.cost
+		}
+		if err := t.r.spent(st.ctx, sp); err != nil {
+			t.Emit(Warning{fmt.Sprintf("what %s used could not be recorded: %v", st.path, err)})
+			return
+		}
 	}
 }
 

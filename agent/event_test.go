@@ -24,6 +24,7 @@ func TestEventsHaveAJSONForm(t *testing.T) {
 		"partial":        agent.Partial{Value: json.RawMessage(`{"a":1}`)},
 		"retrying":       agent.Retrying{Attempt: 1, Wait: time.Second, Error: "x"},
 		"switched":       agent.Switched{From: "a:b", To: "c:d", Error: "x"},
+		"notice":         agent.Notice{Kind: "route", Text: "x", Data: json.RawMessage(`{"to":"b"}`)},
 		"continued":      agent.Continued{Attempt: 1, Of: 3},
 		"message":        agent.Message{Message: llm.Message{Role: llm.RoleAssistant, Parts: llm.Parts{call("1", "Echo", `{}`)}}, Stop: llm.StopToolUse},
 		"asked":          agent.Asked{Question: &agent.Question{ID: "q", Kind: "limit", Data: json.RawMessage(`{"stop":"max_turns","text":"t"}`)}},

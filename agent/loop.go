@@ -30,23 +30,24 @@ type runner struct {
 	callTool  ToolFunc
 	askUser   AskFunc
 
-	ctx     context.Context // of the run; cancelled by a break
-	cancel  context.CancelCauseFunc
-	stopped bool // yield said so
-	seq     int
-	began   time.Time
-	system  string
-	tools   map[string]tool.Tool
-	order   []tool.Tool
-	specs   []llm.ToolSpec
-	pot     *pot
-	meter   meter
-	guard   guard
-	ids     callIDs
-	answer  *answerTool
-	res     *Result
-	synced  bool // the journal since the turn's first changing call
-	warned  bool // the user was asked about the soft limit of turns
+	ctx      context.Context // of the run; cancelled by a break
+	cancel   context.CancelCauseFunc
+	stopped  bool // yield said so
+	seq      int
+	began    time.Time
+	system   string
+	tools    map[string]tool.Tool
+	order    []tool.Tool
+	specs    []llm.ToolSpec
+	pot      *pot
+	meter    meter
+	guard    guard
+	ids      callIDs
+	answer   *answerTool
+	res      *Result
+	synced   bool // the journal since the turn's first changing call
+	restored bool // there are notices of an earlier run among those that wait
+	warned   bool // the user was asked about the soft limit of turns
 
 	// What decides on going on.
 	noTool    int // answers without the finish that is required
@@ -67,6 +68,7 @@ type runner struct {
 	usage    Usage
 	cost     llm.Money
 	unpriced bool
+	bill     []item
 	recall   map[string]*Answer // answers from the journal, by call id
 	children map[*Stream]bool
 	alone    *sync.Cond // no children left
@@ -104,6 +106,9 @@ func run(st *Stream, yield func(Event, error) bool) {
 	}
 	r.ctx = ctx
 	r.began = r.opts.Now()
+	st.mu.Lock()
+	st.r = r
+	st.mu.Unlock()
 	r.res = &Result{Run: r.opts.NewID(), Session: r.s.ID()}
 	r.setTurn(&Turn{Path: st.path, RunID: r.res.Run, Session: r.s, r: r})
 
@@ -157,7 +162,7 @@ func (r *runner) finish(err error) {
 	if err != nil {
 		ended.Error = err.Error()
 	}
-	if e := r.append(r.ctx, ended); e != nil && err == nil {
+	if e := r.append(r.ctx, append(r.untold(), ended)...); e != nil && err == nil {
 		err = e
 		r.stop(StopError, e.Error())
 	}
@@ -378,17 +383,6 @@ func (r *runner) input(kind session.MessageKind, typed llm.Parts, with ...sessio
 func (r *runner) say(kind session.MessageKind, parts llm.Parts) error {
 	r.emit(Input{Kind: string(kind), Parts: parts})
 	return r.append(r.ctx, session.Message{Message: llm.Message{Role: llm.RoleUser, Parts: parts}, Kind: kind})
-}
-
-func (r *runner) flushNotices() error {
-	r.mu.Lock()
-	n := r.notices
-	r.notices = nil
-	r.mu.Unlock()
-	if len(n) == 0 {
-		return nil
-	}
-	return r.say(session.KindNotice, n)
 }
 
 // append records data, also when the run was cancelled: what happened is

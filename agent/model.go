@@ -36,8 +36,11 @@ func (r *runner) ask(req *llm.Request, settle func(amount)) (*llm.Response, *llm
 		return nil, nil, err
 	}
 	r.emit(Message{Message: resp.Message, Stop: resp.Stop})
-	if resp.Usage == nil && r.pot.metersTokens() {
+	switch {
+	case resp.Usage == nil && r.pot.metersTokens():
 		r.stop(StopNoUsage, "a token budget is set and the provider reported no usage")
+	case cost == nil && r.pot.metersMoney() && !r.pot.metersTokens(): // it cannot be held
+		r.stop(StopNoUsage, "a money budget is set and what the response of "+served(info, resp)+" cost is unknown")
 	}
 	return resp, cost, nil
 }

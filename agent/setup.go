@@ -50,6 +50,9 @@ func (r *runner) start() error {
 		return err
 	}
 	r.st.restore(r.s.Queue())
+	if err := r.restoreNotices(); err != nil {
+		return err
+	}
 	r.tellRepairs()
 	ms := r.s.Messages()
 	r.ids.note(ms)

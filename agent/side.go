@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/session"
@@ -71,6 +72,7 @@ func (r *runner) charge(model string, u *llm.Usage, cost *llm.Money) {
 		} else {
 			q.cost += *cost
 		}
+		q.bill = enter(q.bill, r.turn.Path, model, u, cost)
 		late := q.over && q != r
 		q.mu.Unlock()
 		if late {
@@ -82,4 +84,33 @@ func (r *runner) charge(model string, u *llm.Usage, cost *llm.Money) {
 			return
 		}
 	}
+}
+
+// item is what one agent used of one model.
+type item struct {
+	path, model string
+	usage       llm.Usage
+	reported    bool
+	cost        llm.Money
+	unpriced    bool
+}
+
+// enter adds a response to a bill.
+func enter(bill []item, path, model string, u *llm.Usage, cost *llm.Money) []item {
+	i := slices.IndexFunc(bill, func(b item) bool { return b.path == path && b.model == model })
+	if i < 0 {
+		i = len(bill)
+		bill = append(bill, item{path: path, model: model})
+	}
+	b := &bill[i]
+	if u != nil {
+		b.reported = true
+		b.usage.Add(*u)
+	}
+	if cost == nil {
+		b.unpriced = true
+	} else {
+		b.cost += *cost
+	}
+	return bill
 }

@@ -25,6 +25,7 @@ type Stream struct {
 	used   bool
 	ended  bool
 	result *Result
+	r      *runner // once it has begun
 	queue  []queued
 	relay  *relay // set when a child is handed over: see Options.Detach
 }
@@ -76,6 +77,12 @@ func (st *Stream) Result() *Result {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.result
+}
+
+func (st *Stream) runner() *runner {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.r
 }
 
 func (st *Stream) finish(res *Result) {

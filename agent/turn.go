@@ -49,15 +49,6 @@ func (t *Turn) Append(ctx context.Context, d ...session.Data) error {
 	return t.r.append(ctx, d...)
 }
 
-// Notice tells the model something on its next user message: what changes
-// while a session goes on (the mode, the date, a finished job) is said here
-// and never in the system prompt.
-func (t *Turn) Notice(parts ...llm.Part) {
-	t.r.mu.Lock()
-	defer t.r.mu.Unlock()
-	t.r.notices = append(t.r.notices, parts...)
-}
-
 // Request builds the next request from the session's view.
 func (t *Turn) Request() *llm.Request { return t.r.request() }
 
