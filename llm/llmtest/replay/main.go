@@ -22,6 +22,7 @@ import (
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/anthropic"
+	"github.com/cantle-dev/cantle/llm/gemini"
 	"github.com/cantle-dev/cantle/llm/internal/wirecase"
 	"github.com/cantle-dev/cantle/llm/openai"
 )
@@ -36,8 +37,14 @@ var adapters = map[string]adapter{
 	"anthropic": func(x *wirecase.Exchange, base string, info llm.Info) llm.Model {
 		return anthropic.New(x.Model(), anthropic.Options{BaseURL: base, APIKey: key, Info: info})
 	},
+	"gemini": func(x *wirecase.Exchange, base string, info llm.Info) llm.Model {
+		return gemini.New(x.Model(), gemini.Options{BaseURL: base, APIKey: key, Info: info})
+	},
 	"openai-chat": chat,
 	"mistral":     chat,
+	"openai-responses": func(x *wirecase.Exchange, base string, info llm.Info) llm.Model {
+		return openai.NewResponses(x.Model(), openai.Options{BaseURL: base, APIKey: key, Info: info})
+	},
 }
 
 func chat(x *wirecase.Exchange, base string, info llm.Info) llm.Model {
