@@ -33,7 +33,7 @@ var layers = []layer{
 	{name: "0 vocabulary", paths: []string{"llm"}},
 	{name: "1 wire helpers and data", paths: []string{"llm/internal/*", "llm/catalog"}},
 	{name: "1 adapters and leaf capabilities", paths: []string{
-		"llm/anthropic", "llm/openai", "llm/gemini", "llm/wrap", "llm/llmtest", "llm/demo",
+		"llm/anthropic", "llm/openai", "llm/gemini", "llm/cohere", "llm/ollama", "llm/wrap", "llm/llmtest", "llm/demo",
 		"tool", "session/...", "sandbox/...",
 	}, families: true},
 	{name: "1 adapters on adapters", paths: []string{"llm/vertex", "llm/bedrock"}},
@@ -59,7 +59,7 @@ const featureLayer = "3 features"
 
 // stdlibOnly are the packages that bring no other module into a program.
 var stdlibOnly = []string{
-	"llm", "llm/anthropic", "llm/openai", "llm/gemini", "llm/wrap", "llm/llmtest", "llm/catalog", "llm/demo",
+	"llm", "llm/anthropic", "llm/openai", "llm/gemini", "llm/cohere", "llm/ollama", "llm/wrap", "llm/llmtest", "llm/catalog", "llm/demo",
 	"llm/provider", "tool", "session", "session/jsonl", "agent",
 }
 
