@@ -59,6 +59,10 @@ type Options struct {
 	// this wire at addresses of their own.
 	Path        string
 	BodyVersion string
+	// Framing is how such a cloud splits a stream, where that is not into
+	// server-sent events. Then the path says that there is to be a stream, and
+	// the body does not, and Beta goes in the body as anthropic_beta.
+	Framing wire.Framing
 
 	// Sign authenticates a request just before it is sent.
 	Sign   func(*http.Request) error
@@ -131,12 +135,12 @@ func (m *Model) post(ctx context.Context, req *llm.Request, below string, count 
 	if m.opts.BodyVersion == "" {
 		own.Set("Anthropic-Version", m.opts.Version)
 	}
-	if len(m.opts.Beta) > 0 {
+	if len(m.opts.Beta) > 0 && m.opts.Framing.New == nil {
 		own.Set("Anthropic-Beta", strings.Join(m.opts.Beta, ","))
 	}
 	return wire.Post(ctx, m.base+m.opts.Path+below, body.Join(), wire.Options{
 		Provider: m.info.Provider, Model: m.info.Name, Client: m.opts.Client,
 		Key: m.opts.APIKey, KeyHeader: "X-Api-Key", Header: wire.Headers(own, m.opts.Header),
-		Sign: m.opts.Sign, Stall: m.opts.Stall,
+		Sign: m.opts.Sign, Stall: m.opts.Stall, Framing: m.opts.Framing,
 	})
 }

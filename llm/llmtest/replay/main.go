@@ -22,6 +22,7 @@ import (
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/anthropic"
+	"github.com/cantle-dev/cantle/llm/bedrock"
 	"github.com/cantle-dev/cantle/llm/gemini"
 	"github.com/cantle-dev/cantle/llm/internal/wirecase"
 	"github.com/cantle-dev/cantle/llm/openai"
@@ -40,6 +41,7 @@ var adapters = map[string]adapter{
 	"gemini": func(x *wirecase.Exchange, base string, info llm.Info) llm.Model {
 		return gemini.New(x.Model(), gemini.Options{BaseURL: base, APIKey: key, Info: info})
 	},
+	"bedrock":     onBedrock,
 	"openai-chat": chat,
 	"mistral":     chat,
 	"openai-responses": func(x *wirecase.Exchange, base string, info llm.Info) llm.Model {
@@ -49,6 +51,15 @@ var adapters = map[string]adapter{
 
 func chat(x *wirecase.Exchange, base string, info llm.Info) llm.Model {
 	return openai.NewChat(x.Model(), openai.Options{BaseURL: base, APIKey: key, Info: info})
+}
+
+func onBedrock(x *wirecase.Exchange, base string, info llm.Info) llm.Model {
+	o := bedrock.Options{BaseURL: base, APIKey: key, Info: info}
+	switch o.NoStream = x.API == "converse" || x.API == "invoke"; x.API {
+	case "invoke", "invoke-with-response-stream":
+		return bedrock.NewAnthropic(x.Model(), o)
+	}
+	return bedrock.New(x.Model(), o)
 }
 
 func open(x *wirecase.Exchange, base string) llm.Model {
