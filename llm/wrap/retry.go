@@ -1,7 +1,3 @@
-// Package wrap adds behaviour to models: each function takes a Model and
-// returns one.
-//
-//	m = wrap.Retry(m, wrap.RetryOptions{})
 package wrap
 
 import (
@@ -18,11 +14,16 @@ import (
 
 // RetryOptions configure [Retry].
 type RetryOptions struct {
-	Attempts int           // in all; default 4
+	Attempts int           // in all; default 4. 1 is no retry
 	Base     time.Duration // the bound of the first wait; it doubles; default 0.5 s
 	// Cap is the longest wait; default 60 s. A provider that asks for a longer
-	// one ends the retries.
+	// one ends the retries, unless Wait allows it.
 	Cap time.Duration
+	// Wait is how long a request may wait in all where a provider asks for more
+	// than Cap, or says when a quota that is used up comes back. Such waits are
+	// not counted as attempts. The default is none: the error says when to come
+	// back.
+	Wait time.Duration
 	// Rand is uniform over [0, 1); default math/rand/v2.
 	Rand func() float64
 }
@@ -60,23 +61,20 @@ func (r *retry) Unwrap() llm.Model { return r.Model }
 
 // Stream is [llm.Model].Stream.
 func (r *retry) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
-	var used atomic.Bool
-	return func(yield func(llm.Event, error) bool) {
-		if used.Swap(true) {
-			yield(nil, llm.ErrUsed)
-			return
-		}
+	return once(func(yield func(llm.Event, error) bool) {
+		tries := tries{o: r.o, patience: r.o.Wait}
 		for attempt := 1; ; attempt++ {
-			shown, stopped, err := r.attempt(ctx, req, yield)
+			shown, stopped, err := passOn(r.Model.Stream(ctx, req), yield)
 			if err == nil || stopped {
 				return
 			}
-			wait, why := r.wait(err, attempt)
-			if shown || why != nil || ctx.Err() != nil {
-				if why != nil && !shown {
-					err = why
-				}
+			if shown || ctx.Err() != nil {
 				yield(nil, err)
+				return
+			}
+			wait, why := tries.next(err)
+			if why != nil {
+				yield(nil, why)
 				return
 			}
 			if !yield(llm.Retrying{Attempt: attempt, Wait: wait, Err: err}, nil) {
@@ -91,19 +89,29 @@ func (r *retry) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 				return
 			}
 		}
+	})
+}
+
+// once makes a stream of run that can be ranged over once.
+func once(run func(yield func(llm.Event, error) bool)) iter.Seq2[llm.Event, error] {
+	var used atomic.Bool
+	return func(yield func(llm.Event, error) bool) {
+		if used.Swap(true) {
+			yield(nil, llm.ErrUsed)
+			return
+		}
+		run(yield)
 	}
 }
 
-// attempt makes one attempt. Its error is not yielded yet.
-func (r *retry) attempt(ctx context.Context, req *llm.Request, yield func(llm.Event, error) bool) (shown, stopped bool, err error) {
-	for ev, err := range r.Model.Stream(ctx, req) {
+// passOn passes one stream on. Its error is not yielded yet. Shown says that
+// a delta was, and stopped that the caller wants no more.
+func passOn(seq iter.Seq2[llm.Event, error], yield func(llm.Event, error) bool) (shown, stopped bool, err error) {
+	for ev, err := range seq {
 		if err != nil {
 			return shown, false, err
 		}
-		switch ev.(type) {
-		case llm.TextDelta, llm.ThinkingDelta, llm.CallDelta:
-			shown = true
-		}
+		shown = shown || isDelta(ev)
 		if !yield(ev, nil) {
 			return shown, true, nil
 		}
@@ -111,37 +119,93 @@ func (r *retry) attempt(ctx context.Context, req *llm.Request, yield func(llm.Ev
 	return shown, false, nil
 }
 
-// wait is how long to wait after the attempt that failed with err, or why not
+// isDelta says whether ev is a piece of the response.
+func isDelta(ev llm.Event) bool {
+	switch ev.(type) {
+	case llm.TextDelta, llm.ThinkingDelta, llm.CallDelta:
+		return true
+	}
+	return false
+}
+
+// tries are the attempts of one request.
+type tries struct {
+	o        RetryOptions
+	failed   int           // attempts that count
+	patience time.Duration // what is left of Wait
+}
+
+// next is how long to wait after an attempt that failed with err, or why not
 // to try again.
-func (r *retry) wait(err error, attempt int) (time.Duration, error) {
+func (t *tries) next(err error) (time.Duration, error) {
 	var e *llm.Error
-	if !errors.As(err, &e) || !e.Retryable() {
+	if !errors.As(err, &e) {
 		return 0, err
 	}
-	if e.RetryAfter > r.o.Cap {
-		long := *e
-		long.Message = fmt.Sprintf("%s (the provider asks to wait %v: try again then)", said(e), e.RetryAfter.Round(time.Second))
-		return 0, &long
+	asked := e.RetryAfter
+	quota := e.Kind == llm.KindQuota && asked > 0 && !e.NoRetry
+	switch {
+	case quota && asked > t.patience:
+		return 0, more(e, "the quota comes back "+when(asked))
+	case !quota && !e.Retryable():
+		return 0, err
+	case asked > t.o.Cap && asked > t.patience:
+		return 0, more(e, fmt.Sprintf("the provider asks to wait %v: try again %s", asked.Round(time.Second), when(asked)))
+	case asked > t.o.Cap:
+		// All who wait for the same moment should not come at once.
+		t.patience -= asked
+		return asked + t.jitter(t.o.Base), nil
 	}
-	if attempt >= r.o.Attempts {
-		last := *e
-		last.Message = fmt.Sprintf("%s (tried %d times)", said(e), attempt)
-		return 0, &last
+	t.failed++
+	if t.failed >= t.o.Attempts {
+		return 0, more(e, fmt.Sprintf("tried %d times", t.failed))
 	}
-	bound := min(r.o.Base<<(attempt-1), r.o.Cap)
-	wait := time.Duration(r.o.Rand() * float64(bound))
-	if e.RetryAfter > 0 {
+	bound := t.o.Base
+	for range t.failed - 1 {
+		if bound >= t.o.Cap/2 {
+			bound = t.o.Cap
+			break
+		}
+		bound *= 2
+	}
+	wait := t.jitter(min(bound, t.o.Cap))
+	if asked > 0 {
 		// What was asked for, and a little more each time: a server that
 		// always says 1 s must not use all attempts up in 3.
-		wait = min(e.RetryAfter+wait, r.o.Cap)
+		wait = min(asked+wait, t.o.Cap)
 	}
 	return wait, nil
 }
 
+func (t *tries) jitter(bound time.Duration) time.Duration {
+	return time.Duration(t.o.Rand() * float64(bound))
+}
+
+// when says when d from now is.
+func when(d time.Duration) string {
+	now := time.Now()
+	at := now.Add(d)
+	form := "at 15:04"
+	if y, m, day := at.Date(); day != now.Day() || m != now.Month() || y != now.Year() {
+		form = "on 2006-01-02 at 15:04"
+	}
+	return at.Format(form)
+}
+
+// more is e that says more, in brackets.
+func more(e *llm.Error, what string) *llm.Error {
+	out := *e
+	out.Message = fmt.Sprintf("%s (%s)", said(e), what)
+	return &out
+}
+
 // said is what an error says, without whose it is.
 func said(e *llm.Error) string {
-	if e.Message == "" && e.Err != nil {
+	switch {
+	case e.Message != "":
+		return e.Message
+	case e.Err != nil:
 		return e.Err.Error()
 	}
-	return e.Message
+	return string(e.Kind)
 }

@@ -75,6 +75,82 @@ func TestRetry(t *testing.T) {
 	}
 }
 
+// TestRetryWaits holds that a wait which the provider asked for is waited for
+// where that is wanted, and otherwise said.
+func TestRetryWaits(t *testing.T) {
+	quota := func(after time.Duration) error { return &llm.Error{Kind: llm.KindQuota, RetryAfter: after} }
+	for name, c := range map[string]struct {
+		errs  []error
+		wait  time.Duration // the option
+		calls int
+		took  time.Duration
+		err   []string
+	}{
+		"a quota with a reset":         {errs: []error{quota(3 * time.Hour)}, calls: 1, err: []string{"quota", "comes back", "{15:04}"}},
+		"a reset on another day":       {errs: []error{quota(72 * time.Hour)}, calls: 1, err: []string{"{2006-01-02}"}},
+		"a quota that is waited for":   {errs: []error{quota(3 * time.Hour)}, wait: 4 * time.Hour, calls: 2, took: 3*time.Hour + 250*time.Millisecond},
+		"a quota for ever":             {errs: []error{quota(0)}, wait: 100 * time.Hour, calls: 1, err: []string{"quota"}},
+		"too long a wait":              {errs: []error{busy(5 * time.Hour)}, wait: 4 * time.Hour, calls: 1, err: []string{"5h0m0s"}},
+		"in all":                       {errs: []error{busy(3 * time.Hour), busy(3 * time.Hour)}, wait: 4 * time.Hour, calls: 2, took: 3*time.Hour + 250*time.Millisecond, err: []string{"3h0m0s"}},
+		"long waits are no attempts":   {errs: []error{busy(time.Hour), busy(time.Hour), busy(time.Hour), busy(time.Hour), busy(time.Hour)}, wait: 6 * time.Hour, calls: 6, took: 5 * (time.Hour + 250*time.Millisecond)},
+		"a quota that is back at once": {errs: []error{quota(1), quota(1), quota(1), quota(1), quota(1), quota(1)}, wait: time.Hour, calls: 4, took: 1750*time.Millisecond + 3, err: []string{"tried 4 times"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &failing{errs: c.errs}
+				began := time.Now()
+				o := wrap.RetryOptions{Wait: c.wait, Rand: func() float64 { return 0.5 }}
+				_, err := llm.Generate(t.Context(), wrap.Retry(f, o), &llm.Request{})
+				if f.calls != c.calls || time.Since(began) != c.took {
+					t.Errorf("%d calls in %v, want %d in %v", f.calls, time.Since(began), c.calls, c.took)
+				}
+				if (err == nil) != (c.err == nil) {
+					t.Fatal(err)
+				}
+				for _, w := range c.err {
+					if form, ok := strings.CutPrefix(w, "{"); ok { // a time by the test's clock
+						var e *llm.Error
+						errors.As(err, &e)
+						w = began.Add(e.RetryAfter).Format(strings.TrimSuffix(form, "}"))
+					}
+					if !strings.Contains(err.Error(), w) {
+						t.Errorf("%v does not say %q", err, w)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestRetryWaitsAreBounded holds that no number of attempts makes a wait
+// longer than the cap, or none.
+func TestRetryWaitsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &failing{}
+		for range 99 {
+			f.errs = append(f.errs, busy(0))
+		}
+		m := wrap.Retry(f, wrap.RetryOptions{Attempts: 100, Rand: func() float64 { return 1 }})
+		bound := 500 * time.Millisecond
+		for ev, err := range m.Stream(t.Context(), hello()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, ok := ev.(llm.Retrying)
+			if !ok {
+				continue
+			}
+			if want := min(bound, time.Minute); r.Wait != want {
+				t.Fatalf("attempt %d waits %v, want %v", r.Attempt, r.Wait, want)
+			}
+			bound = min(2*bound, time.Minute)
+		}
+		if f.calls != 100 {
+			t.Errorf("%d calls", f.calls)
+		}
+	})
+}
+
 func TestRetryStopsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -36,12 +36,7 @@ func (w *watchdog) Unwrap() llm.Model { return w.Model }
 
 // Stream is [llm.Model].Stream.
 func (w *watchdog) Stream(parent context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
-	var used atomic.Bool
-	return func(yield func(llm.Event, error) bool) {
-		if used.Swap(true) {
-			yield(nil, llm.ErrUsed)
-			return
-		}
+	return once(func(yield func(llm.Event, error) bool) {
 		ctx, cancel := context.WithCancel(parent)
 		defer cancel()
 		var fired atomic.Bool
@@ -73,7 +68,7 @@ func (w *watchdog) Stream(parent context.Context, req *llm.Request) iter.Seq2[ll
 				timer.Reset(w.idle)
 			}
 		}
-	}
+	})
 }
 
 func (w *watchdog) stalled(got llm.Parts, cause error) error {
