@@ -44,7 +44,7 @@ func Classify(status int, header http.Header, body []byte) *llm.Error {
 	if status < 300 && e.Kind != llm.KindRateLimit {
 		header = nil // some send Retry-After with every answer: it is not about this failure
 	}
-	if e.Kind.Retryable() {
+	if e.Kind.Retryable() || e.Kind == llm.KindQuota {
 		e.RetryAfter = retryAfter(header, &d, time.Now())
 	}
 	return e

@@ -44,8 +44,20 @@ func retryAfter(h http.Header, d *details, now time.Time) time.Duration {
 			return wait
 		}
 	}
+	if m := backOn().FindStringSubmatch(d.words()); m != nil {
+		form, v := "2006-01-02 15:04", m[1]+" "+m[2]
+		if m[2] == "" {
+			form, v = "2006-01-02", m[1]
+		}
+		if t, err := time.Parse(form, v); err == nil && t.After(now) {
+			return min(t.Sub(now), maxRetryAfter)
+		}
+	}
 	return resetAfter(h, d, now)
 }
+
+// backOn is how it is said when a quota comes back.
+var backOn = words(`(?:regain access|resets?|available again|renews?) (?:on|at) (\d{4}-\d\d-\d\d)(?:t| at | )?(?:(\d\d:\d\d)(?::\d\d)?(?: ?utc|z))?`)
 
 var tryAgain = words(`(?:(?:try again|retry|wait|available)(?: your request)?(?: in| after| for)?) (?:about |approximately )?((?:\d+h)?(?:\d+m)?(?:\d+(?:\.\d+)?))\s?(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|h)\b`)
 
