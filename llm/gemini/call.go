@@ -3,6 +3,7 @@ package gemini
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,7 @@ type call struct {
 	pieces bool // it came in more than one
 	tree   *node
 	whole  json.RawMessage // the arguments, where they came as such
+	lost   string          // the path of a piece that has no place
 }
 
 // partialArg is a piece of the arguments: a value, or for a string a part of
@@ -63,15 +65,16 @@ func (c *call) apply(args json.RawMessage, partial []partialArg) {
 		c.whole = args
 	}
 	for _, p := range partial {
-		steps, ok := parsePath(p.Path)
-		if !ok {
-			continue
-		}
 		if c.tree == nil {
 			c.tree = &node{}
 		}
-		at := c.tree.at(steps)
+		steps, ok := parsePath(p.Path)
+		var at *node
+		if ok {
+			at = c.tree.at(steps)
+		}
 		if at == nil {
+			c.lost = p.Path
 			continue
 		}
 		switch {
@@ -134,34 +137,34 @@ type step struct {
 	index int
 }
 
-// at finds or makes the node at the end of a path; nil if there is none.
+// at finds or makes the node at the end of a path; nil if it has no place.
 func (n *node) at(steps []step) *node {
 	for _, s := range steps {
+		if n.isText || n.raw != nil || len(n.children) > 0 && n.list != s.list {
+			return nil // the path goes through what is something else
+		}
 		var next *node
 		if s.list {
-			n.list = true
 			if s.index > len(n.children) {
 				return nil // a list that begins in the middle
 			}
+			n.list = true
 			if s.index == len(n.children) {
 				n.children = append(n.children, &node{})
 			}
 			next = n.children[s.index]
 		} else {
-			for i, name := range n.names {
-				if name == s.name && i < len(n.children) {
-					next = n.children[i]
-				}
-			}
-			if next == nil {
-				if n.list {
-					return nil
-				}
+			if i := slices.Index(n.names, s.name); i >= 0 {
+				next = n.children[i]
+			} else {
 				next = &node{}
 				n.names, n.children = append(n.names, s.name), append(n.children, next)
 			}
 		}
 		n = next
+	}
+	if len(n.children) > 0 {
+		return nil
 	}
 	return n
 }

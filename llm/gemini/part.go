@@ -155,6 +155,8 @@ func (p *part) toolCall(cut bool) llm.ToolCall {
 	switch {
 	case c.open && cut:
 		tc.Input, tc.Malformed = json.RawMessage("{}"), "(the answer was cut before the end of the arguments) "+string(c.input())
+	case c.lost != "":
+		tc.Input, tc.Malformed = json.RawMessage("{}"), "(an argument for "+c.lost+" has no place) "+string(c.input())
 	default:
 		tc.Input, tc.Malformed = wire.Input(string(c.input()))
 	}
