@@ -166,6 +166,12 @@ func (m *Chat) post(ctx context.Context, req *llm.Request) (*wire.Stream, error)
 
 // chatFields are what may be left out, or sent under another name.
 var chatFields = []optional{
-	{name: "max_completion_tokens"}, {name: "max_tokens"}, {name: "temperature"}, {name: "stream_options"},
-	{name: "reasoning_effort", said: "reasoningeffort"}, {name: "prompt_cache_key"}, {name: "safety_identifier"}, {name: "user"},
+	{name: "max_completion_tokens"},
+	{name: "max_tokens"},
+	{name: "temperature"},
+	{name: "stream_options"},
+	{name: "reasoning_effort", said: "reasoningeffort"},
+	{name: "prompt_cache_key"},
+	{name: "safety_identifier"},
+	{name: "user"},
 }

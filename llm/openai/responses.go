@@ -98,9 +98,12 @@ var responsesFields = []optional{
 	{name: "include", said: "encrypted content is not supported"},
 	{name: "store"},
 	{name: "tool_search", in: "tools", said: "defer_loading"},
-	{name: "max_output_tokens"}, {name: "temperature"},
-	{name: "prompt_cache_key"}, {name: "prompt_cache_retention"},
-	{name: "safety_identifier"}, {name: "user"},
+	{name: "max_output_tokens"},
+	{name: "temperature"},
+	{name: "prompt_cache_key"},
+	{name: "prompt_cache_retention"},
+	{name: "safety_identifier"},
+	{name: "user"},
 }
 
 // post sends the request. A field that a server refuses by name is left out,

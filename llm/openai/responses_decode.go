@@ -339,28 +339,55 @@ func (d *responseDecoder) end(r *responseBody, word string, data []byte) error {
 	case r.Status == "cancelled":
 		return d.s.Failure([]byte(`{"error":{"message":"the response was cancelled"}}`))
 	case r.Status == "queued" || r.Status == "in_progress":
-		return d.s.Corrupt("the response %s is %s: it goes on in the background, from where answers are not fetched: leave background out of the request", d.id, r.Status)
+		return d.background(r.Status)
 	}
 	if r.Incomplete != nil && r.Incomplete.Reason != "" && r.Status == "incomplete" {
 		d.status += ":" + r.Incomplete.Reason
 	}
 	// Some servers leave the output of the last event empty, or a part of it.
 	if len(r.Output) >= len(d.items) {
-		for i, raw := range r.Output {
-			var o outputItem
-			if err := decodeLoosely(raw, &o); err != nil {
-				return d.s.Corrupt("item %d cannot be read: %v", i, err)
-			}
-			if i == len(d.items) {
-				d.add(nil)
-			}
-			if it := d.items[i]; it.kind != "" && it.kind != o.Type {
-				d.items[i] = &item{call: -1} // in another order
-			}
-			d.items[i].take(d, &o, raw, true)
+		if err := d.settle(r.Output); err != nil {
+			return err
 		}
 	}
 	d.state = wire.Done
+	return nil
+}
+
+// background is the error for an answer that is still to be made. It is not
+// retried: the same request would be answered in the same way.
+func (d *responseDecoder) background(status string) error {
+	var o wire.Body
+	o.Value("type", "invalid_request_error")
+	o.Value("message", fmt.Sprintf("the response %s is %s: it goes on in the background, from where answers are not fetched: leave background out of the request", d.id, status))
+	return d.s.Failure(o.Bytes())
+}
+
+// settle takes the items as the last event has them, in its order. What was
+// streamed of an item is found by its id, or else by its place.
+func (d *responseDecoder) settle(output []json.RawMessage) error {
+	byID := map[string]*item{}
+	for _, it := range d.items {
+		byID[it.id] = it
+	}
+	items, used := make([]*item, len(output)), map[*item]bool{}
+	for i, raw := range output {
+		var o outputItem
+		if err := decodeLoosely(raw, &o); err != nil {
+			return d.s.Corrupt("item %d cannot be read: %v", i, err)
+		}
+		fits := func(it *item) bool { return it != nil && !used[it] && (it.kind == o.Type || it.kind == "") }
+		it := byID[o.ID]
+		if !fits(it) && i < len(d.items) {
+			it = d.items[i]
+		}
+		if !fits(it) {
+			it = &item{call: -1}
+		}
+		used[it], items[i] = true, it
+		it.take(d, &o, raw, true)
+	}
+	d.items = items
 	return nil
 }
 
