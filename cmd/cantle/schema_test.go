@@ -21,7 +21,7 @@ func TestStreamFitsItsSchema(t *testing.T) {
 	if err := tool.Validate(schema, json.RawMessage(`{"type":"text_delta","seq":0}`)); err == nil {
 		t.Error("the schema takes what is no event")
 	}
-	kinds := map[string]bool{}
+	kinds, ids := map[string]bool{}, map[string]bool{}
 	for name, c := range map[string]struct {
 		player llmtest.Player
 		args   []string
@@ -46,11 +46,18 @@ func TestStreamFitsItsSchema(t *testing.T) {
 			if err := tool.Validate(schema, json.RawMessage(l)); err != nil {
 				t.Errorf("%s: %s: %v", name, l, err)
 			}
-			var head struct{ Type, Status string }
+			var head struct {
+				Type, Status, ID string
+				Session          string `json:"session_id"`
+			}
 			if err := json.Unmarshal([]byte(l), &head); err != nil {
 				t.Fatalf("%s: %q (%s)", name, l, errs)
 			}
 			kinds[head.Type] = true
+			if head.Type != "result" && (ids[head.ID] || head.Session == "") {
+				t.Errorf("%s: an id twice, or no session: %s", name, l)
+			}
+			ids[head.ID] = true
 			if last := i == len(lines)-1; last != (head.Type == "result") || last && head.Status != c.last {
 				t.Errorf("%s: line %d of %d: %s", name, i+1, len(lines), l)
 			}

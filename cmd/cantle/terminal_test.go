@@ -491,6 +491,81 @@ func TestQuestionsOfAnEarlierRunAtATerminal(t *testing.T) {
 	})
 }
 
+// TestLimitQuestionAtATerminal: in a run and in a talk, with nothing to allow
+// for always.
+func TestLimitQuestionAtATerminal(t *testing.T) {
+	w, args := limited(t)
+	s := w.terminal(append(append(append([]string{"run"}, w.model...), args...), "go")...)
+	s.expect("limit: 1 of 2 turns are done")
+	if shown := s.expect("what to do instead: "); !strings.Contains(shown, "Go on? ") || strings.Contains(shown, "always") {
+		t.Errorf("%q", shown)
+	}
+	s.send("a\r")
+	s.expect("asked each time")
+	s.send("y\r")
+	s.expect("the answer")
+	if code := s.exit(); code != 0 {
+		t.Errorf("exit %d: %q", code, s.text())
+	}
+	s = w.plain(args...)
+	s.send("go\r")
+	s.expect("Go on? ")
+	s.send("n\r")
+	s.expect("stopped: max_turns")
+	s.expect("> ")
+	s.send(ctrlD)
+	s.exit()
+	s = w.plain(args...)
+	s.send("go\r")
+	s.expect("Go on? ")
+	s.send(ctrlC)
+	s.expect("stopped: interrupted")
+	s.expect("> ")
+	s.send(ctrlD)
+	if code := s.exit(); code != 0 {
+		t.Errorf("exit %d: %q", code, s.text())
+	}
+}
+
+// TestWhatAnInterruptedRunDidNotComeToIsAtThePrompt: to be edited and sent.
+func TestWhatAnInterruptedRunDidNotComeToIsAtThePrompt(t *testing.T) {
+	for _, term := range []string{"xterm", "dumb"} {
+		w := newWorld(t)
+		w.serve(llmtest.WireChat, func(e *llmtest.Exchange) llmtest.Reply {
+			if strings.Contains(lastTyped(e), "go") {
+				return llmtest.Say("half ").Stall()
+			}
+			return echo(e)
+		})
+		lines := `{"type":"user","text":"go"}` + "\n" + `{"type":"followup","text":"and then\nmore"}` + "\n" + `{"type":"interrupt"}` + "\n"
+		if out, errs, code := w.runWith(lines, "--input", "stream-json", "-o", "json"); code != 130 {
+			t.Fatalf("exit %d, %s%s", code, out, errs)
+		}
+		w.env = append(w.env, "TERM="+term)
+		s := w.plain("--continue")
+		s.send("go\r")
+		s.expect("half")
+		s.send(ctrlC)
+		s.expect("stopped: interrupted")
+		if term == "dumb" {
+			s.expect("Not sent: and then")
+			s.expect("> ")
+			s.send("done\r")
+			s.expect("[done]")
+		} else {
+			s.expect("> ")
+			s.expect("and then⏎more")
+			s.send("!\r")
+			s.expect("[and then|more!]")
+		}
+		s.expect("> ")
+		s.send(ctrlD)
+		if code := s.exit(); code != 0 {
+			t.Errorf("exit %d: %q", code, s.text())
+		}
+	}
+}
+
 func TestRunAtATerminal(t *testing.T) {
 	w := newWorld(t)
 	w.write(".cantle/settings.json", `{"env": {"X": "1"}}`)

@@ -7,19 +7,25 @@ import (
 	"github.com/cantle-dev/cantle/session"
 )
 
-// advise is an error with the way out of it.
+// advise is an error with the way out of it, for who runs a session.
 func advise(err error) string {
+	text := adviseAlways(err)
+	if _, ok := errors.AsType[*session.LockedError](err); ok {
+		text += "\n  Go on in a copy with --fork."
+	}
+	return text
+}
+
+// adviseAlways is an error with the way out of it, whatever the command.
+func adviseAlways(err error) string {
 	text := err.Error()
 	var e *llm.Error
-	var locked *session.LockedError
 	var corrupt *session.CorruptError
 	switch {
 	case errors.As(err, &e):
 		if a := wayOut(e); a != "" {
 			text += "\n  " + a
 		}
-	case errors.As(err, &locked):
-		text += "\n  Go on in a copy with --fork."
 	case errors.As(err, &corrupt):
 		text += "\n  Copy what can be read into a new session: cantle sessions salvage " + corrupt.Session
 	}

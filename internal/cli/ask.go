@@ -49,15 +49,18 @@ func (a *asker) ask(ctx context.Context, _ *agent.Turn, q *agent.Question) (*age
 	a.show(q, w, maxPreview)
 	// What was typed before the question was seen is no answer to it.
 	defer a.src.aside()()
-	choices := "[y]es / [n]o / [a]lways this tool"
-	if w.Firm {
-		choices = "[y]es / [n]o"
+	prompt, choices := "Allow?", "[y]es / [n]o"
+	switch {
+	case q.Call == nil:
+		prompt = "Go on?"
+	case !w.Firm:
+		choices += " / [a]lways this tool"
 	}
 	if cut(q) {
 		choices += " / [d]iff in full"
 	}
 	for {
-		fmt.Fprintf(a.e.Err, "Allow? %s, or say what to do instead: ", choices)
+		fmt.Fprintf(a.e.Err, "%s %s, or say what to do instead: ", prompt, choices)
 		line, err := a.src.line(ctx)
 		if err != nil {
 			fmt.Fprintln(a.e.Err)
@@ -70,7 +73,7 @@ func (a *asker) ask(ctx context.Context, _ *agent.Turn, q *agent.Question) (*age
 		case "y", "yes":
 			return &agent.Answer{OK: true}, nil
 		case "a", "always":
-			if w.Firm {
+			if w.Firm || q.Call == nil {
 				fmt.Fprintln(a.e.Err, "This is asked each time.")
 				continue
 			}
@@ -93,18 +96,27 @@ func cut(q *agent.Question) bool {
 	return q.Call != nil && q.Call.Preview != nil && q.Call.Preview.Text == "" && strings.Count(q.Call.Preview.Diff, "\n") > maxPreview
 }
 
+// about is what a question that is about no call says.
+func about(q *agent.Question) string {
+	var l agent.Limit
+	if q.Kind == "limit" && json.Unmarshal(q.Data, &l) == nil && l.Text != "" {
+		return l.Text
+	}
+	return string(q.Data)
+}
+
 // show shows what a question is about; most 0 is all of a diff.
 func (a *asker) show(q *agent.Question, w why, most int) {
 	c := q.Call
-	if c == nil {
-		fmt.Fprintf(a.e.Err, "%s: %s\n", oneLine(q.Kind), visible(string(q.Data)))
-		return
-	}
-	var b strings.Builder
 	who := ""
 	if q.Path != "" {
 		who = " (" + q.Path + ")"
 	}
+	if c == nil {
+		fmt.Fprintf(a.e.Err, "\n%s%s: %s\n", oneLine(q.Kind), oneLine(who), visible(about(q)))
+		return
+	}
+	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s%s wants to run", oneLine(c.Name), oneLine(who))
 	if w.Reason != "" {
 		fmt.Fprintf(&b, " (%s)", oneLine(w.Reason))

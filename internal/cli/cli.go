@@ -17,6 +17,7 @@ import (
 
 	"github.com/cantle-dev/cantle/internal/app"
 	"github.com/cantle-dev/cantle/internal/config"
+	"github.com/cantle-dev/cantle/session"
 )
 
 // The exit codes.
@@ -96,7 +97,15 @@ func Main(ctx context.Context, e Env, args []string) int {
 			return ExitUsage
 		}
 	}
-	fmt.Fprintln(e.Err, "cantle: "+clean(advise(err)))
+	text := adviseAlways(err)
+	if _, ok := errors.AsType[*session.LockedError](err); ok {
+		if f := cmd.Flags().Lookup("fork"); f != nil {
+			text = advise(err)
+		} else {
+			text += "\n  End the program that has it open, and try again."
+		}
+	}
+	fmt.Fprintln(e.Err, "cantle: "+clean(text))
 	if errors.Is(err, app.ErrUsage) || isConfig(err) {
 		return ExitUsage
 	}

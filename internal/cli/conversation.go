@@ -13,6 +13,7 @@ import (
 	"github.com/cantle-dev/cantle/agent"
 	"github.com/cantle-dev/cantle/internal/app"
 	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/session"
 )
 
 // Line is a line of run --input stream-json.
@@ -93,6 +94,24 @@ func (c *conversation) first(_ context.Context, resumed bool) (string, error) {
 		return "", app.Usage("%w", err)
 	}
 	return l.Text, nil
+}
+
+// unasked is an error where the input began with a no, and no question of the
+// session waits for one: a run that goes on would do what was refused. It was
+// perhaps the answer whether to go on to a limit.
+func (c *conversation) unasked(s *session.Session) error {
+	if c == nil || len(s.Pending()) > 0 {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, a := range c.early {
+		if !a.OK {
+			return app.Usage("the answer to %q is no, and no question of session %s waits for one: nothing was run", id, s.ID())
+		}
+	}
+	clear(c.early)
+	return nil
 }
 
 // follow takes what comes while the run goes on. Lines that are not understood

@@ -25,6 +25,8 @@ type prompter interface {
 	// interrupt tells of a Ctrl-C that came as a signal, and reports whether
 	// it was the second in a row.
 	interrupt() bool
+	// offer puts text at the prompt, to be edited and sent.
+	offer(text string)
 	close()
 }
 
@@ -62,6 +64,10 @@ func (l *lineReader) interrupt() bool {
 	was := l.broken
 	l.broken = true
 	return was
+}
+
+func (l *lineReader) offer(text string) {
+	_, _ = io.WriteString(l.e.Err, "Not sent: "+strings.ReplaceAll(clean(text), "\n", "\n  ")+"\n")
 }
 
 func (l *lineReader) close() {}
@@ -109,6 +115,11 @@ func (ed *editor) interrupt() bool {
 	was := ed.keys.broken
 	ed.keys.broken = true
 	return was
+}
+
+func (ed *editor) offer(text string) {
+	// As if it were typed, in one line as a paste is.
+	ed.keys.out = append(ed.keys.out, toEdit.Replace(clean(text))...)
 }
 
 func (ed *editor) close() { ed.t.SetBracketedPasteMode(false) }

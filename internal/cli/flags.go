@@ -25,7 +25,7 @@ type flags struct {
 	model, dir, mode, effort, system, appendSystem string
 	maxTurns, maxTokens, maxCost, timeout          string
 	allow, deny, ask, set, addDir                  []string
-	yes, cont, fork, noSession                     bool
+	yes, cont, fork, retry, noSession              bool
 	resume, schema                                 string
 }
 
@@ -42,6 +42,7 @@ func (f *flags) add(c *cobra.Command) {
 	fs.VarP((*given)(&f.resume), "resume", "r", "go on with this session (an id, or its beginning)")
 	fs.VarP((*given)(&f.resume), "session", "s", "the same as --resume")
 	fs.BoolVar(&f.fork, "fork", false, "with --continue or --resume: go on in a copy")
+	fs.BoolVar(&f.retry, "retry", false, "with --continue or --resume: do its last run again, in a new branch, with its prompt or with another")
 	fs.BoolVar(&f.noSession, "no-session", false, "record nothing")
 	fs.Var((*given)(&f.effort), "effort", "how much to think: off, minimal, low, medium, high, xhigh")
 	fs.Var((*given)(&f.maxTurns), "max-turns", "most model responses (default 40)")
@@ -247,14 +248,44 @@ func (f *flags) open(ctx context.Context, e Env, ask agent.AskFunc) (*app.App, e
 	if f.fork && !f.cont && f.resume == "" {
 		return nil, app.Usage("--fork goes with --continue or --resume")
 	}
+	if f.retry && !f.cont && f.resume == "" {
+		return nil, app.Usage("--retry goes with --continue or --resume")
+	}
 	schema, err := f.readSchema(dir)
 	if err != nil {
 		return nil, err
 	}
-	return app.New(ctx, app.Options{
+	if f.yes {
+		ask = onward(ask)
+	}
+	a, err := app.New(ctx, app.Options{
 		Config: c, Home: home, User: e.User, Dir: dir, Getenv: e.Getenv, Environ: e.Environ, Yes: f.yes, Ask: ask, Schema: schema,
 		Session: app.Session{Resume: f.resume, Continue: f.cont, Fork: f.fork, None: f.noSession},
 	})
+	if err == nil {
+		a.Notes = append(slices.Clip(a.Notes), effortNote(c.Effort, a.Info)...)
+	}
+	return a, err
+}
+
+// effortNote says that an effort is not sent, and why.
+func effortNote(e llm.Effort, i llm.Info) []string {
+	if e == "" || e == llm.EffortOff && !i.Traits.Thinking || i.Traits.StandIn {
+		return nil
+	}
+	if !i.Traits.Thinking {
+		return []string{fmt.Sprintf("the effort %s is left out: %s has none that could be set; set models.%q.thinking if it has", e, i.Ref(), i.Ref())}
+	}
+	if i.Traits.EffortWord(e, string(e)) != "" {
+		return nil
+	}
+	var has []string
+	for _, o := range llm.Efforts() {
+		if i.Traits.EffortWord(o, string(o)) != "" {
+			has = append(has, string(o))
+		}
+	}
+	return []string{fmt.Sprintf("the effort %s is left out: %s does not have it, only %s", e, i.Ref(), strings.Join(has, ", "))}
 }
 
 func (f *flags) readSchema(dir string) (*llm.Schema, error) {

@@ -24,7 +24,7 @@ type output interface {
 // newOutput makes the output of a form: json, stream-json, or else text.
 func newOutput(e Env, form string, verbose bool) output {
 	if form == "json" || form == "stream-json" {
-		return &jsonOut{e: e, verbose: verbose, stream: form == "stream-json"}
+		return &jsonOut{e: e, verbose: verbose, stream: form == "stream-json", sessions: map[string]string{}}
 	}
 	return &textOut{e: e, live: e.OutTTY, chatty: verbose || e.OutTTY && e.ErrTTY}
 }
@@ -56,7 +56,7 @@ type Document struct {
 	Termination string            `json:"termination_reason"`
 	Reason      string            `json:"reason,omitempty"`
 	Denials     []agent.Denial    `json:"permission_denials,omitempty"`
-	Questions   []*agent.Question `json:"questions,omitempty"` // that wait, at exit 4
+	Questions   []*agent.Question `json:"questions,omitempty"` // that wait: at exit 4, and that of a limit at 3
 	Warnings    []string          `json:"warnings,omitempty"`  // settings that were left out, and why
 	StandIn     bool              `json:"stand_in,omitempty"`
 	Duration    int64             `json:"duration_ms"`
@@ -101,7 +101,9 @@ type jsonOut struct {
 	standIn         bool
 	warnings        []string
 	mu              sync.Mutex
-	closed          bool // the closing document is written: nothing follows it
+	run             string
+	sessions        map[string]string // the session of the agent at each path
+	closed          bool              // the closing document is written: nothing follows it
 }
 
 // complain says that a line of input is not understood: in the stream, where
@@ -119,17 +121,36 @@ func (o *jsonOut) complain(text string) {
 }
 
 func (o *jsonOut) event(ev agent.Event) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if s, ok := ev.Data.(agent.RunStarted); ok {
-		o.standIn = s.StandIn
-	}
-	if o.stream {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		if o.closed {
-			return
+		if ev.Path == "" {
+			o.standIn, o.run = s.StandIn, s.Run
 		}
-		_ = jsonLine(o.e.Out, ev) // a reader that went away shows at the end
+		o.sessions[ev.Path] = s.Session
 	}
+	if o.stream && !o.closed {
+		_ = o.line(ev) // a reader that went away shows at the end
+	}
+}
+
+// line writes an event with an id that no other line of any run has, and the id
+// of the session of its agent.
+func (o *jsonOut) line(ev agent.Event) error {
+	head, err := json.Marshal(struct {
+		ID      string `json:"id"`
+		Session string `json:"session_id"`
+	}{fmt.Sprintf("%s-%d", o.run, ev.Seq), o.sessions[ev.Path]})
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(ev)
+	if err != nil {
+		return err
+	}
+	head[len(head)-1] = ','
+	_, err = o.e.Out.Write(append(append(head, b[1:]...), '\n'))
+	return err
 }
 
 func (o *jsonOut) note(text string) {

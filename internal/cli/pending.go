@@ -64,11 +64,12 @@ func (f *runFlags) waiting(ask agent.AskFunc, conv *conversation, out output, pr
 	return ask
 }
 
-// yes answers what a mode asks. What only a person may answer is left to ask.
+// yes answers what a mode asks, and that a run may go on to a limit of its own.
+// What only a person may answer is left to ask.
 func yes(ask agent.AskFunc) agent.AskFunc {
 	return func(ctx context.Context, t *agent.Turn, q *agent.Question) (*agent.Answer, error) {
 		switch {
-		case q.Kind == "approve" && !whyOf(q).Firm:
+		case q.Kind == "limit", q.Kind == "approve" && !whyOf(q).Firm:
 			return &agent.Answer{OK: true}, nil
 		case ask == nil:
 			return nil, agent.ErrPending
@@ -109,4 +110,18 @@ func (c *conversation) knows(id string) bool {
 	defer c.mu.Unlock()
 	_, ok := c.early[id]
 	return ok || c.ended
+}
+
+// onward says yes to what goes on to a limit that holds anyway. With nobody to
+// ask, every other question is answered no, as without it.
+func onward(ask agent.AskFunc) agent.AskFunc {
+	return func(ctx context.Context, t *agent.Turn, q *agent.Question) (*agent.Answer, error) {
+		switch {
+		case q.Kind == "limit":
+			return &agent.Answer{OK: true}, nil
+		case ask == nil:
+			return &agent.Answer{Reason: "nobody is there to answer"}, nil
+		}
+		return ask(ctx, t, q)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/cantle-dev/cantle/agent"
 	"github.com/cantle-dev/cantle/internal/app"
 	"github.com/cantle-dev/cantle/llm"
 )
@@ -61,7 +62,15 @@ func plainLoop(ctx context.Context, e Env, f *flags) error {
 	if p.a.Info.Traits.StandIn {
 		fmt.Fprintln(e.Err, "This is a stand-in, not a language model.")
 	}
-	if len(p.a.Session.Pending()) > 0 { // an earlier run ended on questions
+	if f.retry {
+		in, err := again(ctx, p.a.Session, nil)
+		if err == nil {
+			err = p.say(ctx, in...)
+		}
+		if err != nil {
+			return err
+		}
+	} else if len(p.a.Session.Pending()) > 0 { // an earlier run ended on questions
 		if err := p.say(ctx); err != nil {
 			return err
 		}
@@ -130,10 +139,21 @@ func (p *plain) say(ctx context.Context, in ...llm.Part) error {
 		p.out.event(ev)
 	}
 	res := st.Result()
+	var back []string
+	if res != nil && res.Stop == agent.StopInterrupted {
+		for _, q := range st.Unqueue() {
+			if t := strings.TrimSpace(q.Parts.Text()); t != "" {
+				back = append(back, t)
+			}
+		}
+	}
 	if err := p.out.close(res, failed, codeOf(res, p.ended())); err != nil {
 		return err
 	}
 	p.out.shown.Reset()
+	if len(back) > 0 { // what waited and was not sent is the user's again
+		p.line.offer(strings.Join(back, "\n"))
+	}
 	return nil
 }
 

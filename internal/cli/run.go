@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,12 +12,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cantle-dev/cantle/agent"
 	"github.com/cantle-dev/cantle/internal/app"
 	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/session"
 )
 
 type runFlags struct {
@@ -32,7 +35,8 @@ func newRun(e Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [prompt]",
 		Short: "Do one task and exit",
-		Long: "Do one task and exit. The prompt is the argument, standard input, or both.\n\n" +
+		Long: "Do one task and exit. The prompt is the argument, standard input, or both.\n" +
+			"With --resume ID and no prompt it goes on where the session stands.\n\n" +
 			"Exit codes: 0 finished; 1 error, refusal, blocked; 2 bad usage or settings; 3 a limit;\n" +
 			"4 waiting for an answer; 130 interrupted; 143 terminated.",
 		Example: "  cantle run -m demo:offline \"what does this project do?\"\n  git diff | cantle run -m anthropic:claude-opus-4-8 \"review this\"",
@@ -113,8 +117,16 @@ func (f *runFlags) perform(ctx context.Context, e Env, args []string, out output
 	if err != nil {
 		return nil, 0, err
 	}
+	if f.retry {
+		if in, err = again(ctx, a.Session, in); err != nil {
+			return nil, 0, err
+		}
+	}
 	ctx, stop, ended := withSignals(ctx, nil)
 	defer stop()
+	if err := conv.unasked(a.Session); err != nil {
+		return nil, 0, err
+	}
 	if waiting := f.waiting(ask, conv, out, len(in) > 0); waiting != nil {
 		if err := settle(ctx, a.Session, waiting); err != nil {
 			return nil, 0, err
@@ -131,6 +143,19 @@ func (f *runFlags) perform(ctx context.Context, e Env, args []string, out output
 		out.event(ev)
 	}
 	return st.Result(), codeOf(st.Result(), ended()), nil
+}
+
+// again goes back to before the session's last run, and returns what that run was
+// given, unless there is other input.
+func again(ctx context.Context, s *session.Session, in llm.Parts) (llm.Parts, error) {
+	was, err := s.Retry(ctx, rand.Text(), time.Now(), "")
+	if errors.Is(err, session.ErrNotFound) {
+		return nil, app.Usage("--retry: %w", err)
+	}
+	if len(in) == 0 {
+		in = was
+	}
+	return in, err
 }
 
 // codeOf is the exit code for a result.
