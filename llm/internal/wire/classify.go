@@ -78,8 +78,8 @@ var request = []int{0, 400, 413, 422, 500}
 var rules = []rule{
 	{
 		kind:  llm.KindQuota,
-		codes: []string{"insufficient_quota", "insufficient_balance", "billing_not_active", "billing_error", "billing_hard_limit_reached", "insufficient_credits", "payment_required", "credits_exhausted", "perday"},
-		text:  words(`credit balance is too low|insufficient (balance|credits?|funds|quota)|(used|spent) all (of )?(your |the )?(available )?credits|(monthly|spending|spend|billing) (spending |hard )?limit|requires more credits|out of credits|no (remaining )?credits|never purchased credits|run out of credits|add (more )?(credits|funds)|payment required|account is (in arrears|suspended)|billing (is )?not active|reached your specified api usage limits|check your plan and billing.*limit: 0\b`),
+		codes: []string{"insufficient_quota", "insufficient_balance", "billing_not_active", "billing_error", "billing_hard_limit_reached", "insufficient_credits", "payment_required", "credits_exhausted", "perday", "servicequotaexceededexception"},
+		text:  words(`credit balance is too low|insufficient (balance|credits?|funds|quota)|(used|spent) all (of )?(your |the )?(available )?credits|(monthly|spending|spend|billing) (spending |hard )?limit|requires more credits|out of credits|no (remaining )?credits|never purchased credits|run out of credits|add (more )?(credits|funds)|too many tokens per day|payment required|account is (in arrears|suspended)|billing (is )?not active|reached your specified api usage limits|check your plan and billing.*limit: 0\b`),
 		on:    []int{0, 400, 402, 403, 429},
 	},
 	{
@@ -129,8 +129,8 @@ var rules = []rule{
 	},
 	{
 		kind:  llm.KindAuth,
-		codes: []string{"invalid_api_key", "authentication_error", "unauthenticated", "unauthorized", "api_key_invalid", "invalid_authentication_error", "unrecognizedclientexception", "expiredtokenexception", "invalidsignatureexception", "missingauthenticationtokenexception", "invalidclienttokenid"},
-		text:  words(`(incorrect|invalid|missing|no|expired|wrong) (x-)?api[ -]?key|api[ -]?key (is )?(not valid|invalid|missing|expired|not found|required)|invalid x-api-key|signature expired|security token .*(invalid|expired)|(bearer|access|auth\w*) token .*(invalid|expired|malformed)`),
+		codes: []string{"invalid_api_key", "authentication_error", "unauthenticated", "unauthorized", "api_key_invalid", "invalid_authentication_error", "unrecognizedclientexception", "expiredtokenexception", "invalidsignatureexception", "missingauthenticationtokenexception", "invalidclienttokenid", "incompletesignatureexception"},
+		text:  words(`(incorrect|invalid|missing|no|expired|wrong) (x-)?api[ -]?key|api[ -]?key (is )?(not valid|invalid|missing|expired|not found|required)|make sure your api key is valid|invalid x-api-key|signature expired|security token .*(invalid|expired)|(bearer|access|auth\w*) token .*(invalid|expired|malformed)`),
 		on:    []int{0, 400, 401, 403},
 	},
 	{

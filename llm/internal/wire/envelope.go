@@ -163,6 +163,9 @@ func (d *details) object(o map[string]any, depth int) {
 			d.walk(o[k], depth+1)
 		}
 	}
+	if s := text(o["originalMessage"]); s != "" { // Bedrock: of the model
+		d.upstreamOf(s)
+	}
 	d.identify(o)
 	if in, ok := o["innererror"].(map[string]any); ok {
 		d.addCode(text(in["code"]))
@@ -200,6 +203,9 @@ func (d *details) identify(o map[string]any) {
 				d.embedded = n
 			}
 			d.addCode(s)
+			if _, name, ok := strings.Cut(s, "#"); ok { // AWS: com.amazon.coral.service#ThrottlingException
+				d.addCode(name)
+			}
 			if *to == "" {
 				*to = s
 			}
