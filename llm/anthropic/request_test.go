@@ -374,6 +374,13 @@ func TestGrows(t *testing.T) {
 	}
 }
 
+func TestUser(t *testing.T) {
+	body := sent(t, plain, ask(func(r *llm.Request) { r.User = "u-1" }))
+	if !strings.Contains(body, `"metadata":{"user_id":"u-1"}`) {
+		t.Error(body)
+	}
+}
+
 // TestKept checks that a kept message is encoded for each form that it is sent
 // in, and not more often.
 func TestKept(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/cantle-dev/cantle/llm"
@@ -123,7 +125,7 @@ func (m *Chat) tools(ts []llm.ToolSpec) []byte {
 		if len(t.Format) > 0 && m.profile.Custom {
 			b = wire.AppendString(append(b, `{"type":"custom","custom":{"name":`...), t.Name)
 			b = wire.AppendString(append(b, `,"description":`...), t.Description)
-			b = append(append(append(b, `,"format":`...), t.Format...), "}}"...)
+			b = append(append(append(b, `,"format":`...), nestedFormat(t.Format)...), "}}"...)
 			continue
 		}
 		b = wire.AppendString(append(b, `{"type":"function","function":{"name":`...), t.Name)
@@ -137,6 +139,24 @@ func (m *Chat) tools(ts []llm.ToolSpec) []byte {
 		b = append(append(append(b, `,"parameters":`...), schema...), "}}"...)
 	}
 	return append(b, ']')
+}
+
+// nestedFormat is the format of a custom tool as Chat Completions has it. In
+// Responses the fields of a grammar lie beside its type.
+func nestedFormat(format json.RawMessage) json.RawMessage {
+	var f map[string]json.RawMessage
+	if json.Unmarshal(format, &f) != nil || !set(f["syntax"]) || set(f["grammar"]) {
+		return format
+	}
+	var in, o wire.Body
+	o.Raw("type", f["type"])
+	for _, k := range slices.Sorted(maps.Keys(f)) {
+		if k != "type" {
+			in.Raw(k, f[k])
+		}
+	}
+	o.Raw("grammar", in.Bytes())
+	return o.Bytes()
 }
 
 // messages are the encoded messages, as pieces that nobody copies.

@@ -193,6 +193,12 @@ func TestRequest(t *testing.T) {
 			nil,
 		},
 		{
+			"custom tool in the form of Responses", "openai", all,
+			llm.Request{Tools: []llm.ToolSpec{{Name: "Patch", Format: json.RawMessage(`{"type":"grammar","syntax":"lark","definition":"start: /x/"}`)}}, Messages: hi.Messages},
+			[]string{`"format":{"type":"grammar","grammar":{"definition":"start: /x/","syntax":"lark"}}`},
+			nil,
+		},
+		{
 			"custom tool where there are none", "p", all,
 			llm.Request{Tools: []llm.ToolSpec{{Name: "Patch", Format: json.RawMessage(`{"type":"text"}`)}}, Messages: said(nil, llm.ToolCall{ID: "1", Name: "Patch", Custom: true, Input: json.RawMessage(`"a"`)})},
 			[]string{`"arguments":"{\"input\":\"a\"}"`},
