@@ -107,7 +107,7 @@ func (t *Turn) childSpent(st *Stream, r *runner) {
 	bill := slices.Clone(r.bill)
 	r.mu.Unlock()
 	for _, b := range bill {
-		sp := session.SideSpent{Purpose: "child", Path: b.path, Model: b.model}
+		sp := session.SideSpent{Purpose: "child", Path: b.path, Model: b.model, Requests: b.requests}
 		if b.reported {
 			sp.Usage = &b.usage
 		}

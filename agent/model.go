@@ -117,7 +117,7 @@ func (r *runner) failed(err error, shown string, settle func(amount)) error {
 		if m.Usage == nil {
 			return err
 		}
-		return errors.Join(err, r.spent(r.ctx, session.SideSpent{Purpose: "failed request", Model: m.Model, Usage: m.Usage, Cost: m.Cost}))
+		return errors.Join(err, r.spent(r.ctx, session.SideSpent{Purpose: "failed request", Path: r.turn.Path, Model: m.Model, Usage: m.Usage, Cost: m.Cost}))
 	}
 	m.Parts = llm.Texts(shown)
 	r.stitched.WriteString(shown)
@@ -128,12 +128,18 @@ func (r *runner) failed(err error, shown string, settle func(amount)) error {
 	return err
 }
 
-// partialOf is the response that err came in the middle of, or nil.
+// partialOf is the response that err came in the middle of, or nil. It is that
+// of the model that failed, which may be another than the run's.
 func partialOf(err error) *llm.Response {
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return e.Partial
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok || e.Partial == nil {
+		return nil
 	}
-	return nil
+	part := *e.Partial
+	if part.Message.Origin == nil && e.Model != "" {
+		part.Message.Origin = &llm.Origin{Provider: e.Provider, Model: e.Model}
+	}
+	return &part
 }
 
 // pricer is implemented by wrappers whose models differ in price.

@@ -89,6 +89,7 @@ func (r *runner) charge(model string, u *llm.Usage, cost *llm.Money) {
 // item is what one agent used of one model.
 type item struct {
 	path, model string
+	requests    int
 	usage       llm.Usage
 	reported    bool
 	cost        llm.Money
@@ -103,6 +104,7 @@ func enter(bill []item, path, model string, u *llm.Usage, cost *llm.Money) []ite
 		bill = append(bill, item{path: path, model: model})
 	}
 	b := &bill[i]
+	b.requests++
 	if u != nil {
 		b.reported = true
 		b.usage.Add(*u)

@@ -15,12 +15,13 @@ const SpentNote = "session.spent"
 // a child, or by a side call, such as for a summary. It is part of what the
 // run's [RunEnded] sums up, except where it comes after that.
 type SideSpent struct {
-	Run     string     `json:"run"`
-	Purpose string     `json:"purpose"`
-	Path    string     `json:"path,omitempty"` // of the agent
-	Model   string     `json:"model,omitempty"`
-	Usage   *llm.Usage `json:"usage"` // null: not reported
-	Cost    *llm.Money `json:"cost"`  // null: unknown
+	Run      string     `json:"run"`
+	Purpose  string     `json:"purpose"`
+	Path     string     `json:"path,omitempty"` // of the agent
+	Model    string     `json:"model,omitempty"`
+	Requests int        `json:"requests,omitempty"` // where it is not one
+	Usage    *llm.Usage `json:"usage"`              // null: not reported
+	Cost     *llm.Money `json:"cost"`               // null: unknown
 }
 
 // Note is s as it is recorded.

@@ -59,7 +59,7 @@ func (m *models) load() error {
 		return err
 	}
 	m.config, m.home = c, home
-	m.opts, err = app.ProviderOptions(c, m.e.Getenv)
+	m.opts, err = app.ProviderOptions(c, m.e.app(home))
 	return err
 }
 
@@ -220,7 +220,7 @@ func (m *models) known(name string, p provider.Custom) ([]string, *provider.List
 // describe is what is known of a model, with the settings over it. A cache that
 // is shared reads each kept list once.
 func (m *models) describe(ref string, cache *provider.Cache) (provider.Known, error) {
-	po, err := app.ModelOptions(m.config, m.home, m.e.Getenv, ref)
+	po, err := app.ModelOptions(m.config, m.e.app(m.home), ref)
 	if err != nil {
 		return provider.Known{}, err
 	}

@@ -88,9 +88,9 @@ func newSessionsList(e Env) *cobra.Command {
 }
 
 func newSessionsShow(e Env) *cobra.Command {
-	asJSON := false
+	asJSON, cost := false, false
 	c := &cobra.Command{
-		Use: "show ID", Short: "Show what was said and done in a session", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "Show what was said and done in a session, or what it cost", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			st, err := e.store()
 			if err != nil {
@@ -105,6 +105,9 @@ func newSessionsShow(e Env) *cobra.Command {
 				return err
 			}
 			defer s.Close()
+			if cost {
+				return e.showCost(cmd.Context(), s, asJSON)
+			}
 			for en, err := range s.Path(cmd.Context()) {
 				if err != nil {
 					return err
@@ -126,7 +129,8 @@ func newSessionsShow(e Env) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "the journal's own records")
+	c.Flags().BoolVar(&asJSON, "json", false, "the journal's own records; with --cost, the costs")
+	c.Flags().BoolVar(&cost, "cost", false, "what was used, by purpose and model, in all branches")
 	return c
 }
 
