@@ -2,7 +2,10 @@ package llmtest
 
 import (
 	"crypto/sha256"
-	"sync"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"time"
 
 	"github.com/cantle-dev/cantle/llm"
 )
@@ -11,14 +14,21 @@ import (
 type block struct {
 	data   []byte // without cache marks
 	tokens int64
-	mark   bool // a cache mark ends here
+	mark   bool          // a cache mark ends here
+	ttl    time.Duration // of the mark; 0 is shortTTL
 }
 
 const (
-	cacheMin      = 1024 // tokens: a shorter prefix is not cached
+	cacheMin      = 1024 // tokens: a shorter prefix is not cached by most
 	cacheLookback = 20   // blocks before a mark where an entry is looked for
-	cacheStep     = 128  // tokens: Chat Completions reports multiples of it
+	shortTTL      = 5 * time.Minute
+	longTTL       = time.Hour
 )
+
+// cacheMark is what marks a cache's end in a body: a field of a block on
+// Messages, an element of a list on Converse.
+var cacheMark = regexp.MustCompile(`,\s*"cache_control"\s*:\s*\{[^{}]*\}|"cache_control"\s*:\s*\{[^{}]*\}\s*,?|` +
+	`,\s*\{\s*"cachePoint"\s*:\s*\{[^{}]*\}\s*\}|\{\s*"cachePoint"\s*:\s*\{[^{}]*\}\s*\}\s*,?`)
 
 func newBlock(raw []byte, mark bool) block {
 	b := block{data: cacheMark.ReplaceAll(raw, nil), mark: mark}
@@ -26,24 +36,77 @@ func newBlock(raw []byte, mark bool) block {
 	return b
 }
 
-// promptCache plays a provider's prompt cache. Entries never expire.
+// policy is how a provider caches prompts.
+type policy struct {
+	// marks says that prefixes are written and read at marks alone, and that
+	// writing is billed. Elsewhere every prefix is written, for nothing.
+	marks    bool
+	min      int64  // tokens: a shorter prefix is not cached, and nobody says so
+	step     int64  // tokens: what is read is a multiple of it; 0 is 1
+	lookback int    // blocks before a mark where an entry is looked for
+	key      string // requests with different keys do not meet
+}
+
+// markMin is the least cached prefix of a Claude model.
+func markMin(model string) int64 {
+	has := func(names ...string) bool {
+		for _, n := range names {
+			if strings.Contains(model, n) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("opus-4-5", "opus-4-6", "haiku-4-5"):
+		return 4096
+	case has("3-haiku", "3-5-haiku"):
+		return 2048
+	case has("opus-5", "sonnet-5", "haiku-5"):
+		return 512
+	}
+	return cacheMin
+}
+
+// autoPolicy is the cache of providers that need no marks, by the model's name.
+func autoPolicy(e *Exchange) policy {
+	var body struct {
+		Key string `json:"prompt_cache_key"`
+	}
+	_ = json.Unmarshal(e.Body, &body) // a body that is no JSON was refused
+	p := policy{min: cacheMin, step: 128, key: body.Key}
+	switch {
+	case strings.Contains(e.Model, "deepseek"):
+		p.min, p.step = 64, 64
+	case strings.Contains(e.Model, "gemini") && !strings.Contains(e.Model, "flash"):
+		p.min, p.step = 2048, 1
+	case e.Wire == WireGemini:
+		p.step = 1
+	case e.Wire == WireOllama:
+		p.min, p.step = 0, 1 // the state of the only run
+	case e.Wire == WireCohere:
+		p.min, p.step = 64, 32
+	}
+	return p
+}
+
+// entry is when a cached prefix ends, on the server's clock.
+type entry struct{ ends, ttl time.Duration }
+
+// promptCache plays a provider's prompt cache. The server guards it.
 type promptCache struct {
-	mu   sync.Mutex
-	seen map[[sha256.Size]byte]bool
+	now  time.Duration
+	seen map[[sha256.Size]byte]entry
 }
 
 // use looks the prompt up, adds it, and returns its tokens as they are billed.
-// With marks, prefixes are written and read at marks alone, as on Messages;
-// without, every prefix is, and writing is free, as on Chat Completions.
-func (c *promptCache) use(model string, blocks []block, marks bool) llm.Usage {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *promptCache) use(model string, blocks []block, p policy) llm.Usage {
 	if c.seen == nil {
-		c.seen = map[[sha256.Size]byte]bool{}
+		c.seen = map[[sha256.Size]byte]entry{}
 	}
 	keys := make([][sha256.Size]byte, len(blocks))
 	sums := make([]int64, len(blocks))
-	h := sha256.Sum256([]byte(model))
+	h := sha256.Sum256([]byte(model + "\x00" + p.key))
 	var total int64
 	for i, b := range blocks {
 		d := sha256.Sum256(b.data)
@@ -51,33 +114,42 @@ func (c *promptCache) use(model string, blocks []block, marks bool) llm.Usage {
 		total += b.tokens
 		keys[i], sums[i] = h, total
 	}
-	var read, written int64
+	// hit also makes an entry last: reading it is using it.
+	hit := func(i int) bool {
+		e, ok := c.seen[keys[i]]
+		if ok = ok && e.ends > c.now; ok {
+			c.seen[keys[i]] = entry{c.now + e.ttl, e.ttl}
+		}
+		return ok
+	}
+	var read, written, long int64
 	for i, b := range blocks {
-		if marks && !b.mark {
+		if p.marks && !b.mark {
 			continue
 		}
-		for j := i; j >= 0 && (!marks || i-j < cacheLookback); j-- {
-			if sums[j] >= cacheMin && c.seen[keys[j]] {
+		for j := i; j >= 0 && j > i-max(p.lookback, 1); j-- {
+			if sums[j] >= p.min && hit(j) {
 				read = max(read, sums[j])
 				break
 			}
-			if !marks {
-				break
-			}
 		}
-		if sums[i] >= cacheMin {
+		if sums[i] >= p.min {
 			written = max(written, sums[i])
+			if b.ttl == longTTL {
+				long = max(long, sums[i])
+			}
 		}
 	}
 	for i, b := range blocks {
-		if sums[i] >= cacheMin && (b.mark || !marks) {
-			c.seen[keys[i]] = true
+		if sums[i] >= p.min && (b.mark || !p.marks) {
+			ttl := max(b.ttl, shortTTL)
+			c.seen[keys[i]] = entry{c.now + ttl, ttl}
 		}
 	}
-	if !marks {
-		read -= read % cacheStep
+	if !p.marks {
+		read -= read % max(p.step, 1)
 		return llm.Usage{Input: total - read, CacheRead: read}
 	}
-	written = max(written-read, 0)
-	return llm.Usage{Input: total - read - written, CacheRead: read, CacheWrite: written}
+	written, long = max(written-read, 0), max(long-read, 0)
+	return llm.Usage{Input: total - read - written, CacheRead: read, CacheWrite: written, CacheWrite1h: long}
 }

@@ -1,17 +1,25 @@
 package llmtest
 
 import (
+	"encoding/json"
+	"net/http"
+
 	"github.com/cantle-dev/cantle/llm"
 )
 
 // chatWire answers on OpenAI Chat Completions.
-type chatWire struct{}
+type chatWire struct{ sse }
 
-func (chatWire) marks() bool { return false }
+func (chatWire) policy(e *Exchange) policy { return autoPolicy(e) }
 
-func (chatWire) envelope(_ int, kind llm.Kind, msg, _ string) []byte {
+func (chatWire) refuse(_ http.Header, f failure) []byte {
+	return encode(map[string]any{"error": openaiError(f)})
+}
+
+// openaiError is the error object of OpenAI's two wires.
+func openaiError(f failure) map[string]any {
 	typ, code := "server_error", any(nil)
-	switch kind {
+	switch f.kind {
 	case llm.KindInvalidRequest, llm.KindTooLarge, llm.KindPermission:
 		typ = "invalid_request_error"
 	case llm.KindContextOverflow:
@@ -27,16 +35,10 @@ func (chatWire) envelope(_ int, kind llm.Kind, msg, _ string) []byte {
 	case llm.KindQuota:
 		typ, code = "insufficient_quota", "insufficient_quota"
 	}
-	return encode(map[string]any{"error": map[string]any{"message": msg, "type": typ, "param": nil, "code": code}})
+	return map[string]any{"message": f.text, "type": typ, "param": nil, "code": code}
 }
 
-func (w chatWire) failure(e *llm.Error, id string) string {
-	kind := e.Kind
-	if kind == "" {
-		kind = kindOf(e.Status)
-	}
-	return frame("", w.envelope(0, kind, message(e), id))
-}
+func (w chatWire) failed(f failure) string { return frame("", w.refuse(nil, f)) }
 
 func chatStop(r Reply) string {
 	switch s := r.stopReason(); s {
@@ -84,9 +86,10 @@ func (chatWire) whole(r Reply, m meta) []byte {
 }
 
 func (chatWire) frames(r Reply, m meta) (events, end []string) {
+	withUsage := wantsUsage(m.body)
 	chunk := func(choices []any, usage any) string {
 		v := map[string]any{"id": m.id, "object": "chat.completion.chunk", "created": 1, "model": m.model, "choices": choices}
-		if m.withUsage {
+		if withUsage {
 			v["usage"] = usage
 		}
 		return frame("", encode(v))
@@ -117,8 +120,18 @@ func (chatWire) frames(r Reply, m meta) (events, end []string) {
 		}
 	}
 	end = append(end, chunk([]any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": chatStop(r)}}, nil))
-	if m.withUsage {
+	if withUsage {
 		end = append(end, chunk([]any{}, chatUsage(m.usage)))
 	}
 	return events, append(end, "data: [DONE]\n\n")
+}
+
+// wantsUsage says whether a body asks for usage in the stream.
+func wantsUsage(body []byte) bool {
+	var o struct {
+		StreamOptions struct {
+			IncludeUsage bool `json:"include_usage"`
+		} `json:"stream_options"`
+	}
+	return json.Unmarshal(body, &o) == nil && o.StreamOptions.IncludeUsage
 }

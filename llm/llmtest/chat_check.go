@@ -12,6 +12,9 @@ import (
 	"github.com/cantle-dev/cantle/llm"
 )
 
+// openaiChoices are the words of OpenAI's two wires.
+var openaiChoices = map[string]llm.ChoiceMode{"auto": llm.ChoiceAuto, "required": llm.ChoiceAny, "none": llm.ChoiceNone}
+
 var chatNames = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 type chatBody struct {
@@ -54,18 +57,15 @@ type chatCall struct {
 }
 
 // chatCheck is the state of one request's validation.
-type chatCheck struct {
-	req  *llm.Request
-	open []string // calls that wait for their tool message
-}
+type chatCheck struct{ history }
 
 func (chatWire) decode(_ *Server, e *Exchange) ([]block, error) {
 	var b chatBody
-	if err := json.Unmarshal(e.Body, &b); err != nil {
-		return nil, fmt.Errorf("the body is not a request: %w", err)
+	if err := unmarshal(e.Body, &b); err != nil {
+		return nil, err
 	}
 	e.Model, e.Stream = b.Model, b.Stream
-	c := &chatCheck{req: e.Request}
+	c := &chatCheck{history{req: e.Request}}
 	if err := c.top(&b); err != nil {
 		return nil, err
 	}
@@ -165,21 +165,9 @@ func (c *chatCheck) tools(raw json.RawMessage) error {
 			return fmt.Errorf("tools[%d].type: %q is not function, or has no function", i, t.Type)
 		}
 		f := t.Function
-		if !chatNames.MatchString(f.Name) {
-			return fmt.Errorf("tools[%d].function.name: %q does not match %s", i, f.Name, chatNames)
+		if err := c.tool(llm.ToolSpec{Name: f.Name, Description: f.Description, Input: f.Parameters}, chatNames); err != nil {
+			return fmt.Errorf("tools[%d].function.%w", i, err)
 		}
-		if slices.ContainsFunc(c.req.Tools, func(t llm.ToolSpec) bool { return t.Name == f.Name }) {
-			return fmt.Errorf("tools[%d].function.name: %q is there twice", i, f.Name)
-		}
-		if f.Parameters != nil {
-			var schema struct {
-				Type string `json:"type"`
-			}
-			if json.Unmarshal(f.Parameters, &schema) != nil || schema.Type != "object" {
-				return fmt.Errorf("tools[%d].function.parameters: must be a schema of type \"object\", not %s", i, describe(f.Parameters))
-			}
-		}
-		c.req.Tools = append(c.req.Tools, llm.ToolSpec{Name: f.Name, Description: f.Description, Input: f.Parameters})
 	}
 	return nil
 }
@@ -190,12 +178,9 @@ func (c *chatCheck) choice(raw json.RawMessage) error {
 	}
 	var word string
 	if json.Unmarshal(raw, &word) == nil {
-		modes := map[string]llm.ChoiceMode{"auto": llm.ChoiceAuto, "required": llm.ChoiceAny, "none": llm.ChoiceNone}
-		mode, ok := modes[word]
-		if !ok {
-			return fmt.Errorf("tool_choice: %q is not one of auto, none, required", word)
+		if err := c.choose(word, openaiChoices); err != nil {
+			return fmt.Errorf("tool_choice: %w", err)
 		}
-		c.req.ToolChoice = llm.ToolChoice{Mode: mode}
 		return nil
 	}
 	var one struct {
@@ -206,7 +191,7 @@ func (c *chatCheck) choice(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &one); err != nil {
 		return fmt.Errorf("tool_choice: %w", err)
 	}
-	if !slices.ContainsFunc(c.req.Tools, func(t llm.ToolSpec) bool { return t.Name == one.Function.Name }) {
+	if !c.offers(one.Function.Name) {
 		return fmt.Errorf("tool_choice.function.name: %q is not among the tools", one.Function.Name)
 	}
 	c.req.ToolChoice = llm.ToolChoice{Mode: llm.ChoiceTool, Name: one.Function.Name}
@@ -231,28 +216,23 @@ func (c *chatCheck) message(raw json.RawMessage) error {
 	switch m.Role {
 	case "system", "developer":
 		if len(c.req.Messages) == 0 {
-			if c.req.System != "" {
-				c.req.System += "\n\n"
-			}
-			c.req.System += parts.Text()
+			c.system(parts.Text())
 		} else {
 			c.add(llm.RoleUser, parts...)
 		}
 	case "user":
 		c.add(llm.RoleUser, parts...)
 	case "tool":
-		at := slices.Index(c.open, m.CallID)
-		if at < 0 {
+		if !c.answer(m.CallID) {
 			return fmt.Errorf(": messages with role 'tool' must be a response to a preceding message with 'tool_calls', once each; %q is not", m.CallID)
 		}
-		c.open = slices.Delete(slices.Clone(c.open), at, at+1)
 		c.add(llm.RoleUser, llm.ToolResult{CallID: m.CallID, Parts: parts})
 	case "assistant":
 		if m.Reasoning != "" {
 			parts = append(llm.Parts{llm.Thinking{Text: m.Reasoning}}, parts...)
 		}
 		for i, call := range m.Calls {
-			p, err := c.call(call)
+			p, err := c.toolCall(call)
 			if err != nil {
 				return fmt.Errorf(".tool_calls[%d]%w", i, err)
 			}
@@ -268,17 +248,7 @@ func (c *chatCheck) message(raw json.RawMessage) error {
 	return nil
 }
 
-// add appends to the last message if it is of the same role: tool results and
-// what the user said after them are one message.
-func (c *chatCheck) add(role llm.Role, ps ...llm.Part) {
-	if n := len(c.req.Messages); n > 0 && c.req.Messages[n-1].Role == role {
-		c.req.Messages[n-1].Parts = append(c.req.Messages[n-1].Parts, ps...)
-		return
-	}
-	c.req.Messages = append(c.req.Messages, llm.Message{Role: role, Parts: ps})
-}
-
-func (c *chatCheck) call(call chatCall) (llm.Part, error) {
+func (c *chatCheck) toolCall(call chatCall) (llm.Part, error) {
 	switch {
 	case call.ID == "":
 		return nil, fmt.Errorf(".id: field required")
@@ -287,8 +257,7 @@ func (c *chatCheck) call(call chatCall) (llm.Part, error) {
 	case slices.Contains(c.open, call.ID):
 		return nil, fmt.Errorf(".id: %q is there twice", call.ID)
 	case call.Type == "custom":
-		c.open = append(c.open, call.ID)
-		return llm.ToolCall{ID: call.ID, Custom: true, Input: json.RawMessage(`""`)}, nil
+		return c.call(llm.ToolCall{ID: call.ID, Custom: true, Input: json.RawMessage(`""`)}), nil
 	case call.Type != "function" || call.Function == nil:
 		return nil, fmt.Errorf(".type: %q is not function, or has no function", call.Type)
 	case !chatNames.MatchString(call.Function.Name):
@@ -298,8 +267,7 @@ func (c *chatCheck) call(call chatCall) (llm.Part, error) {
 	case !json.Valid([]byte(*call.Function.Arguments)):
 		return nil, fmt.Errorf(".function.arguments: not valid JSON: %s", brief(*call.Function.Arguments))
 	}
-	c.open = append(c.open, call.ID)
-	return llm.ToolCall{ID: call.ID, Name: call.Function.Name, Input: json.RawMessage(*call.Function.Arguments)}, nil
+	return c.call(llm.ToolCall{ID: call.ID, Name: call.Function.Name, Input: json.RawMessage(*call.Function.Arguments)}), nil
 }
 
 // chatContent reads content that is a string, null or a list of parts.

@@ -5,22 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 
 	"github.com/cantle-dev/cantle/llm"
-)
-
-// The wires that a [Server] speaks, named as in [llm.Info].
-const (
-	WireAnthropic = "anthropic"   // Messages: paths that end in /messages
-	WireChat      = "openai-chat" // Chat Completions: paths that end in /chat/completions
 )
 
 // Exchange is a request as a [Server] got it, and what it says in terms of no
 // wire. It must not be changed.
 type Exchange struct {
 	N      int    // its number on this server, from 1
-	Wire   string // WireAnthropic or WireChat
+	Wire   string // such as WireAnthropic
 	Method string
 	Path   string // with the query
 	Header http.Header
@@ -77,34 +70,50 @@ func (e *Exchange) Turn() int {
 	return n
 }
 
-var cacheMark = regexp.MustCompile(`,\s*"cache_control"\s*:\s*\{[^{}]*\}|"cache_control"\s*:\s*\{[^{}]*\}\s*,?`)
+// prefixes are the fields of a body that a provider's cache is keyed by, in its
+// order; the last is the conversation.
+var prefixes = map[string][]string{
+	WireAnthropic: {"tools", "system", "messages"},
+	WireChat:      {"tools", "messages"},
+	WireResponses: {"tools", "instructions", "input"},
+	WireGemini:    {"tools", "systemInstruction", "contents"},
+	WireBedrock:   {"toolConfig", "system", "messages"},
+	WireCohere:    {"tools", "messages"},
+	WireOllama:    {"tools", "messages"},
+}
 
 // Prefix returns the bytes of the body that a provider's cache is keyed by, in
 // its order: tools, system, then each message, with cache marks taken out.
 func (e *Exchange) Prefix() ([][]byte, error) {
-	var body struct {
-		Tools    json.RawMessage
-		System   json.RawMessage
-		Messages []json.RawMessage
-	}
+	_, out, err := e.prefix()
+	return out, err
+}
+
+func (e *Exchange) prefix() (names []string, out [][]byte, err error) {
+	var body map[string]json.RawMessage
 	if err := json.Unmarshal(e.Body, &body); err != nil {
-		return nil, fmt.Errorf("llmtest: request %d: %w", e.N, err)
+		return nil, nil, fmt.Errorf("llmtest: request %d: %w", e.N, err)
 	}
-	out := [][]byte{body.Tools, body.System}
-	for _, m := range body.Messages {
-		out = append(out, m)
+	fields := prefixes[e.Wire]
+	last := fields[len(fields)-1]
+	for _, f := range fields[:len(fields)-1] {
+		names, out = append(names, f), append(out, cacheMark.ReplaceAll(body[f], nil))
 	}
-	for i, b := range out {
-		out[i] = cacheMark.ReplaceAll(b, nil)
+	var messages []json.RawMessage
+	if json.Unmarshal(body[last], &messages) != nil {
+		messages = []json.RawMessage{body[last]} // the input of Responses may be one string
 	}
-	return out, nil
+	for i, m := range messages {
+		names, out = append(names, fmt.Sprintf("%s[%d]", last, i)), append(out, cacheMark.ReplaceAll(m, nil))
+	}
+	return names, out, nil
 }
 
 // Extends checks that e goes on where prev left off: the same tools, the same
 // system prompt and, byte for byte, all of its messages, once cache marks are
 // taken out.
 func (e *Exchange) Extends(prev *Exchange) error {
-	was, err := prev.Prefix()
+	names, was, err := prev.prefix()
 	if err != nil {
 		return err
 	}
@@ -113,22 +122,21 @@ func (e *Exchange) Extends(prev *Exchange) error {
 		return err
 	}
 	if len(is) < len(was) {
-		return fmt.Errorf("llmtest: request %d has %d messages, request %d before it %d", e.N, len(is)-2, prev.N, len(was)-2)
+		return fmt.Errorf("llmtest: request %d has %d messages, request %d before it %d", e.N, conversation(e.Wire, is), prev.N, conversation(e.Wire, was))
 	}
 	for i := range was {
 		if !bytes.Equal(was[i], is[i]) {
-			name := fmt.Sprintf("messages[%d]", i-2)
-			if i < 2 {
-				name = []string{"tools", "system"}[i]
-			}
 			at := 0
 			for at < len(was[i]) && at < len(is[i]) && was[i][at] == is[i][at] {
 				at++
 			}
 			from := max(0, at-40)
 			return fmt.Errorf("llmtest: request %d does not extend request %d: %s differs at byte %d: %s, was %s",
-				e.N, prev.N, name, at, brief(string(is[i][from:])), brief(string(was[i][from:])))
+				e.N, prev.N, names[i], at, brief(string(is[i][from:])), brief(string(was[i][from:])))
 		}
 	}
 	return nil
 }
+
+// conversation is how many messages are in a prefix.
+func conversation(wire string, prefix [][]byte) int { return len(prefix) - len(prefixes[wire]) + 1 }

@@ -5,15 +5,31 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/cantle-dev/cantle/llm"
 )
 
 // messagesWire answers on Anthropic Messages.
-type messagesWire struct{}
+type messagesWire struct {
+	sse
+	host messagesHost
+}
 
-func (messagesWire) marks() bool { return true }
+// messagesHost is who serves Messages: elsewhere the model is in the path and
+// the version in the body.
+type messagesHost int
+
+const (
+	onAnthropic messagesHost = iota
+	onVertex
+	onBedrock
+)
+
+func (messagesWire) policy(e *Exchange) policy {
+	return policy{marks: true, min: markMin(e.Model), lookback: cacheLookback}
+}
 
 // Sign returns the signature that a [Server] puts on thinking with this text,
 // and wants back with it.
@@ -22,9 +38,12 @@ func Sign(text string) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-func (messagesWire) envelope(code int, kind llm.Kind, msg, id string) []byte {
+func (w messagesWire) refuse(h http.Header, f failure) []byte {
+	if w.host == onBedrock {
+		return converseWire{}.refuse(h, f)
+	}
 	typ := "api_error"
-	switch kind {
+	switch f.kind {
 	case llm.KindInvalidRequest, llm.KindContextOverflow, llm.KindContentFilter:
 		typ = "invalid_request_error"
 	case llm.KindAuth:
@@ -42,19 +61,13 @@ func (messagesWire) envelope(code int, kind llm.Kind, msg, id string) []byte {
 	case llm.KindOverloaded:
 		typ = "overloaded_error"
 	}
-	if code == 504 {
+	if f.code == 504 {
 		typ = "timeout_error"
 	}
-	return encode(map[string]any{"type": "error", "error": map[string]any{"type": typ, "message": msg}, "request_id": id})
+	return encode(map[string]any{"type": "error", "error": map[string]any{"type": typ, "message": f.text}, "request_id": f.id})
 }
 
-func (w messagesWire) failure(e *llm.Error, id string) string {
-	kind := e.Kind
-	if kind == "" {
-		kind = kindOf(e.Status)
-	}
-	return frame("error", w.envelope(0, kind, message(e), id))
-}
+func (w messagesWire) failed(f failure) string { return frame("error", w.refuse(nil, f)) }
 
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
@@ -62,13 +75,6 @@ func encode(v any) []byte {
 		panic(fmt.Sprintf("llmtest: %v", err)) // only values of this package come here
 	}
 	return b
-}
-
-func frame(name string, data []byte) string {
-	if name == "" {
-		return "data: " + string(data) + "\n\n"
-	}
-	return "event: " + name + "\ndata: " + string(data) + "\n\n"
 }
 
 func messagesStop(r Reply) string {
@@ -166,7 +172,7 @@ func (messagesWire) frames(r Reply, m meta) (events, end []string) {
 			continue
 		}
 		// A fault comes in the middle of the last part, whose end is not sent.
-		if i == len(r.parts)-1 && r.fault != faultNone && r.fault != faultCut && r.fault != faultCutBytes {
+		if r.midway(i) {
 			break
 		}
 		emit("content_block_stop", map[string]any{"index": i})

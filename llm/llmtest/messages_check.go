@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cantle-dev/cantle/llm"
 )
@@ -60,20 +61,27 @@ func fields(raw json.RawMessage, allowed []string) error {
 // messagesCheck is the state of one request's validation.
 type messagesCheck struct {
 	s      *Server
+	host   messagesHost
 	req    *llm.Request
 	blocks []block
 	marks  int
+	short  bool            // a mark of five minutes was seen
 	ids    map[string]bool // of all tool_use so far
 	open   []string        // tool_use of the message before, not yet answered
 }
 
-func (messagesWire) decode(s *Server, e *Exchange) ([]block, error) {
+func (w messagesWire) decode(s *Server, e *Exchange) ([]block, error) {
 	var b messagesBody
 	if err := json.Unmarshal(e.Body, &b); err != nil {
 		return nil, fmt.Errorf("the body is not a request: %w", err)
 	}
 	e.Model, e.Stream = b.Model, b.Stream
-	c := &messagesCheck{s: s, req: e.Request, ids: map[string]bool{}}
+	if w.host != onAnthropic {
+		if err := w.elsewhere(e, &b); err != nil {
+			return nil, err
+		}
+	}
+	c := &messagesCheck{s: s, req: e.Request, ids: map[string]bool{}, host: w.host}
 	if err := c.top(e, &b); err != nil {
 		return nil, err
 	}
@@ -99,7 +107,7 @@ func (messagesWire) decode(s *Server, e *Exchange) ([]block, error) {
 		return nil, fmt.Errorf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s", len(b.Messages)-1, strings.Join(c.open, ", "))
 	}
 	if b.Thinking != nil && b.Thinking.Type != "disabled" {
-		if err := c.thoughtKept(); err != nil {
+		if err := s.thoughtKept(c.req); err != nil {
 			return nil, err
 		}
 	}
@@ -110,13 +118,17 @@ func (messagesWire) decode(s *Server, e *Exchange) ([]block, error) {
 }
 
 func (c *messagesCheck) top(e *Exchange, b *messagesBody) error {
-	if err := fields(e.Body, messagesFields); err != nil {
+	allowed := messagesFields
+	if c.host != onAnthropic {
+		allowed = append([]string{"anthropic_version", "anthropic_beta"}, allowed...)
+	}
+	if err := fields(e.Body, allowed); err != nil {
 		return err
 	}
-	if e.Header.Get("Anthropic-Version") == "" {
+	if c.host == onAnthropic && e.Header.Get("Anthropic-Version") == "" {
 		return fmt.Errorf("anthropic-version: header is required")
 	}
-	if b.Model == "" {
+	if e.Model == "" {
 		return fmt.Errorf("model: field required")
 	}
 	if !strings.HasSuffix(strings.SplitN(e.Path, "?", 2)[0], "/count_tokens") {
@@ -178,10 +190,11 @@ func (c *messagesCheck) tool(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return fmt.Errorf("tool: %w", err)
 	}
-	if err := c.mark(t.Cache); err != nil {
+	ttl, err := c.mark(t.Cache)
+	if err != nil {
 		return err
 	}
-	c.blocks = append(c.blocks, newBlock(raw, t.Cache != nil))
+	c.blocks = append(c.blocks, markedBlock(raw, ttl))
 	if !messagesNames.MatchString(t.Name) {
 		return fmt.Errorf("name: %q does not match %s", t.Name, messagesNames)
 	}
@@ -218,19 +231,33 @@ func (c *messagesCheck) choice(typ, name string) error {
 	return nil
 }
 
-func (c *messagesCheck) mark(raw json.RawMessage) error {
+// mark is how long a cache mark lasts; 0 is no mark.
+func (c *messagesCheck) mark(raw json.RawMessage) (time.Duration, error) {
 	if raw == nil || string(raw) == "null" {
-		return nil
+		return 0, nil
 	}
 	var m struct {
 		Type string `json:"type"`
 		TTL  string `json:"ttl"`
 	}
 	if json.Unmarshal(raw, &m) != nil || m.Type != "ephemeral" || m.TTL != "" && m.TTL != "5m" && m.TTL != "1h" {
-		return fmt.Errorf("cache_control: must be of type ephemeral with a ttl of 5m or 1h, not %s", describe(raw))
+		return 0, fmt.Errorf("cache_control: must be of type ephemeral with a ttl of 5m or 1h, not %s", describe(raw))
 	}
 	c.marks++
-	return nil
+	if m.TTL != "1h" {
+		c.short = true
+		return shortTTL, nil
+	}
+	if c.short {
+		return 0, fmt.Errorf("cache_control: a ttl of 1h must not come after one of 5m: tools, system and messages are read in this order")
+	}
+	return longTTL, nil
+}
+
+func markedBlock(raw []byte, ttl time.Duration) block {
+	b := newBlock(raw, ttl > 0)
+	b.ttl = ttl
+	return b
 }
 
 func (c *messagesCheck) system(raw json.RawMessage) error {
@@ -247,12 +274,13 @@ func (c *messagesCheck) system(raw json.RawMessage) error {
 			return fmt.Errorf("system.%d.type: %q is not text", i, b.Type)
 		}
 		// A plain empty string is taken, an empty block is not.
+		var ttl time.Duration
 		if raw[0] == '[' {
-			if err := c.block(b, "user"); err != nil {
+			if ttl, err = c.block(b, "user"); err != nil {
 				return fmt.Errorf("system.%d: %w", i, err)
 			}
 		}
-		c.blocks = append(c.blocks, newBlock(b.raw, b.Cache != nil))
+		c.blocks = append(c.blocks, markedBlock(b.raw, ttl))
 		texts = append(texts, b.Text)
 	}
 	c.req.System = strings.Join(texts, "\n\n")
@@ -276,7 +304,8 @@ func (c *messagesCheck) message(i, n int, m messagesMessage) error {
 	c.open = nil
 	others := false // a block that is no result was seen
 	for j, b := range bs {
-		if err := c.block(b, m.Role); err != nil {
+		ttl, err := c.block(b, m.Role)
+		if err != nil {
 			return fmt.Errorf(".content.%d: %w", j, err)
 		}
 		if b.Type == "tool_result" {
@@ -293,7 +322,7 @@ func (c *messagesCheck) message(i, n int, m messagesMessage) error {
 		} else {
 			others = true
 		}
-		c.blocks = append(c.blocks, newBlock(b.raw, b.Cache != nil))
+		c.blocks = append(c.blocks, markedBlock(b.raw, ttl))
 		if b.Type == "text" && last && m.Role == "assistant" && j == len(bs)-1 && strings.TrimRight(b.Text, " \t\r\n") != b.Text {
 			return fmt.Errorf(": final assistant content cannot end with trailing whitespace")
 		}
@@ -306,16 +335,21 @@ func (c *messagesCheck) message(i, n int, m messagesMessage) error {
 	return nil
 }
 
-// block checks one block by itself.
-func (c *messagesCheck) block(b messagesBlock, role string) error {
+// block checks one block by itself, and says how long its cache mark lasts.
+func (c *messagesCheck) block(b messagesBlock, role string) (time.Duration, error) {
 	if allowed, ok := messagesBlockFields[b.Type]; ok && len(b.raw) > 0 && b.raw[0] == '{' {
 		if err := fields(b.raw, allowed); err != nil {
-			return fmt.Errorf("%s.%w", b.Type, err)
+			return 0, fmt.Errorf("%s.%w", b.Type, err)
 		}
 	}
-	if err := c.mark(b.Cache); err != nil {
-		return err
+	ttl, err := c.mark(b.Cache)
+	if err != nil {
+		return 0, err
 	}
+	return ttl, c.content(b, role)
+}
+
+func (c *messagesCheck) content(b messagesBlock, role string) error {
 	if want := map[string]string{"tool_use": "assistant", "thinking": "assistant", "redacted_thinking": "assistant", "tool_result": "user", "image": "user", "document": "user"}[b.Type]; want != "" && want != role {
 		return fmt.Errorf("`%s` blocks can only be in %s messages", b.Type, want)
 	}
@@ -374,49 +408,13 @@ func (c *messagesCheck) block(b messagesBlock, role string) error {
 				return fmt.Errorf("tool_result.content.%d.type: %q is not allowed", i, in.Type)
 			}
 			if len(b.Content) > 0 && b.Content[0] == '[' {
-				if err := c.block(in, role); err != nil {
+				if _, err := c.block(in, role); err != nil {
 					return fmt.Errorf("tool_result.content.%d: %w", i, err)
 				}
 			}
 		}
 	case "image", "document":
 		return b.checkSource()
-	}
-	return nil
-}
-
-// thoughtKept wants the thinking that this server sent before the calls that
-// are being answered to have come back.
-func (c *messagesCheck) thoughtKept() error {
-	for i := len(c.req.Messages) - 1; i >= 0; i-- {
-		m := c.req.Messages[i]
-		if m.Role != llm.RoleAssistant {
-			if len(m.Parts) == 0 {
-				return nil
-			}
-			if _, ok := m.Parts[0].(llm.ToolResult); !ok {
-				return nil // the turn is over: its thinking may be gone
-			}
-			continue
-		}
-		calls := m.Parts.Calls()
-		if len(calls) == 0 {
-			return nil
-		}
-		c.s.mu.Lock()
-		thought := c.s.thought[calls[0].ID]
-		c.s.mu.Unlock()
-		switch p := m.Parts[0].(type) {
-		case llm.Thinking:
-			continue
-		case llm.Native:
-			if p.Kind == "redacted_thinking" {
-				continue
-			}
-		}
-		if thought {
-			return fmt.Errorf("messages.%d.content.0: expected `thinking` or `redacted_thinking`: the thinking before tool use must be passed back", i)
-		}
 	}
 	return nil
 }
