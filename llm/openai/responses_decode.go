@@ -345,7 +345,13 @@ func (d *responseDecoder) end(r *responseBody, word string, data []byte) error {
 		d.status += ":" + r.Incomplete.Reason
 	}
 	// Some servers leave the output of the last event empty, or a part of it.
-	if len(r.Output) >= len(d.items) {
+	done := 0
+	for _, it := range d.items {
+		if it.done {
+			done++
+		}
+	}
+	if len(r.Output) > 0 && len(r.Output) >= done {
 		if err := d.settle(r.Output); err != nil {
 			return err
 		}

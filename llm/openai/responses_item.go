@@ -234,8 +234,9 @@ func (it *item) part(d *responseDecoder, ids *wire.IDs, whole bool) llm.Part {
 
 func (it *item) toolCall(ids *wire.IDs, whole bool) llm.Part {
 	args := it.args.String()
-	cut := !it.done && !whole || it.status == "incomplete" || it.status == "in_progress" && !whole
-	if it.name == "" && strings.TrimSpace(args) == "" {
+	blank := strings.TrimSpace(args) == "" // looks the same as arguments that were to come
+	cut := !it.done && (!whole || blank) || it.status == "incomplete"
+	if it.name == "" && blank {
 		return nil // stored, it would make every later request invalid
 	}
 	id := it.callID
@@ -252,7 +253,7 @@ func (it *item) toolCall(ids *wire.IDs, whole bool) llm.Part {
 		c.Input, c.Malformed = wire.Input(args)
 	}
 	if cut && c.Malformed == "" {
-		if c.Malformed = args; strings.TrimSpace(args) == "" {
+		if c.Malformed = args; blank {
 			c.Malformed = "(the answer was cut before the arguments)"
 		}
 		if !c.Custom {
