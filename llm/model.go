@@ -58,6 +58,11 @@ type Traits struct {
 	// that its adapter sends by itself. An effort whose word is "" is not sent.
 	Efforts map[Effort]string `json:"efforts,omitempty"`
 
+	// MinCache is the shortest prefix that the provider caches, in tokens; 0 is
+	// unknown. Adapters that mark what is to be cached leave shorter ones
+	// unmarked.
+	MinCache int `json:"minCache,omitempty"`
+
 	// NoTemperature is set for models that refuse sampling parameters: they
 	// are left out of the request.
 	NoTemperature bool `json:"noTemperature,omitempty"`

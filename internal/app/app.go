@@ -40,6 +40,9 @@ type Options struct {
 	Environ []string // as "NAME=value": commands get what is no secret of it
 	Yes     bool
 	Ask     agent.AskFunc // nil: nobody is there to answer
+	// APIKeyEnv names the variable with the key for this run, for the provider
+	// of its model. It goes before all other keys.
+	APIKeyEnv string
 
 	Session Session
 	Schema  *llm.Schema

@@ -2,8 +2,13 @@ package app
 
 import (
 	"errors"
+	"maps"
+	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cantle-dev/cantle/internal/config"
@@ -17,65 +22,80 @@ import (
 // DemoModel is the stand-in that needs no key and no network.
 const DemoModel = "demo:offline"
 
-// model opens the model that the settings name.
-func (o Options) model() (llm.Model, error) {
-	ref := o.Config.Model
-	switch ref {
-	case "":
-		return nil, Usage("no model is configured: name one with -m provider:model, in CANTLE_MODEL, or as \"model\" in %s/settings.json; %s needs no key", o.Home, DemoModel)
-	case DemoModel:
-		d, err := stall(o.Config)
-		if err != nil {
-			return nil, err
-		}
-		if d == 0 {
-			d = defaultStall
-		}
-		return wrap.Watchdog(demo.New("offline"), d), nil
-	}
-	po, err := ModelOptions(o.Config, o.Home, o.Getenv, ref)
+// An opener opens models as the settings say.
+type opener struct {
+	c    *config.Config
+	e    Env
+	base provider.Options
+}
+
+func newOpener(c *config.Config, e Env) (*opener, error) {
+	d, err := stall(c)
 	if err != nil {
 		return nil, err
 	}
-	m, err := provider.Open(ref, po)
-	if err != nil {
-		if errors.Is(err, provider.ErrNoKey) {
-			return nil, Usage("%w, or try %s, which needs none", err, DemoModel)
-		}
-		return nil, o.Config.Wrong("model", "", err.Error())
+	op := &opener{c, e, provider.Options{
+		Getenv: e.Getenv, Stall: d, Aliases: c.Aliases, Keys: kept{Keys(e)}, Reported: ModelCache(e.Home).Reported,
+	}}
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		op.base.Providers = append(op.base.Providers, op.custom(name, c.Providers[name]))
 	}
-	return wrap.Retry(m, wrap.RetryOptions{}), nil
+	return op, nil
 }
 
-// ProviderOptions are the providers of the catalog and of the settings.
-func ProviderOptions(c *config.Config, getenv func(string) string) (provider.Options, error) {
-	d, err := stall(c)
-	if err != nil {
-		return provider.Options{}, err
+// custom is a provider as the settings describe it.
+func (op *opener) custom(name string, p config.Provider) provider.Custom {
+	cu := provider.Custom{
+		Provider: catalog.Provider{Name: name, Wire: p.Wire, BaseURL: p.BaseURL}, Profile: p.Profile,
+		Query: url.Values{}, Header: http.Header{}, Set: maps.Clone(p.Options), KeyCommand: keyCommand(p.APIKeyCommand, op.e),
 	}
-	po := provider.Options{Getenv: getenv, Stall: d}
-	for name, p := range c.Providers {
-		cu := provider.Custom{Provider: catalog.Provider{Name: name, Wire: p.Wire, BaseURL: p.BaseURL}, Profile: p.Profile, Query: url.Values{}}
-		if p.APIKeyEnv != "" {
-			cu.KeyEnv = []string{p.APIKeyEnv}
-		}
-		for k, v := range p.Query {
-			cu.Query.Set(k, v)
-		}
-		po.Providers = append(po.Providers, cu)
+	if p.APIKeyEnv != "" {
+		cu.KeyEnv = []string{p.APIKeyEnv}
 	}
-	return po, nil
+	expand := func(group, key, text string) string {
+		out, missing := config.Expand(text, op.e.Getenv)
+		if len(missing) > 0 && cu.Err == nil {
+			at := "providers." + name
+			e := op.c.Wrong(at, "", group+"."+key+": the variable "+missing[0]+" is not set")
+			e.Key = at
+			cu.Err = e
+		}
+		return out
+	}
+	for _, k := range slices.Sorted(maps.Keys(p.Query)) {
+		cu.Query.Set(k, expand("query", k, p.Query[k]))
+	}
+	for _, k := range slices.Sorted(maps.Keys(p.Headers)) {
+		cu.Header.Set(k, expand("headers", k, p.Headers[k]))
+	}
+	if cu.Set == nil {
+		cu.Set = map[string]string{}
+	}
+	for _, s := range []struct{ option, value string }{
+		{"cache", string(p.PromptCache)}, {"keepAlive", p.KeepAlive}, {"project", p.Project}, {"location", p.Location}, {"region", p.Region},
+	} {
+		if s.value != "" {
+			cu.Set[s.option] = s.value
+		}
+	}
+	if p.NumCtx > 0 {
+		cu.Set["numCtx"] = strconv.Itoa(p.NumCtx)
+	}
+	wire := p.Wire
+	if known, err := catalog.Named(name); err == nil && wire == "" {
+		wire = known.Wire
+	}
+	if wire == "bedrock" && p.Profile != "" {
+		cu.Set["profile"], cu.Profile = p.Profile, ""
+	}
+	return cu
 }
 
-// ModelOptions are the options to open, or to describe, the model ref with:
-// its providers, what they said of their models when they were last asked, and
-// over it all what the settings say.
-func ModelOptions(c *config.Config, home string, getenv func(string) string, ref string) (provider.Options, error) {
-	po, err := ProviderOptions(c, getenv)
-	if err != nil {
-		return po, err
-	}
-	po.Reported = ModelCache(home).Reported
+// options are those to open or to describe the model ref with: what its
+// provider said of it when it was last asked, and over it all what the settings
+// say.
+func (op *opener) options(ref string) (provider.Options, error) {
+	po, c := op.base, op.c
 	if full, _, _, err := po.Resolve(ref); err == nil { // what is wrong with it is told when it is opened
 		ref = full
 	}
@@ -99,6 +119,105 @@ func ModelOptions(c *config.Config, home string, getenv func(string) string, ref
 	}
 	po.Change = func(i *llm.Info) { _ = override(i, own) } // it was tried
 	return po, nil
+}
+
+// open opens a model, with what makes it dependable around it.
+func (op *opener) open(ref string) (llm.Model, error) {
+	if ref == DemoModel {
+		d := op.base.Stall
+		if d == 0 {
+			d = defaultStall
+		}
+		return wrap.Watchdog(demo.New("offline"), d), nil
+	}
+	po, err := op.options(ref)
+	if err != nil {
+		return nil, err
+	}
+	m, err := provider.Open(ref, po)
+	if err != nil {
+		return nil, err
+	}
+	return op.retry(m)
+}
+
+// retry adds the retries that the settings want.
+func (op *opener) retry(m llm.Model) (llm.Model, error) {
+	r, most := op.c.Retry, 3
+	if r.Max != nil {
+		most = *r.Max
+	}
+	if own := op.c.Providers[m.Info().Provider].MaxRetries; own != nil {
+		most = *own
+	}
+	if most == 0 {
+		return m, nil
+	}
+	wait, err := config.Duration("retry.wait", r.Wait)
+	if err != nil {
+		return nil, Usage("%w", err)
+	}
+	longest, err := config.Duration("retry.maxWait", r.MaxWait)
+	if err != nil {
+		return nil, Usage("%w", err)
+	}
+	return wrap.Retry(m, wrap.RetryOptions{Attempts: most + 1, Base: wait, Cap: longest}), nil
+}
+
+// model opens the model that the settings name.
+func (o Options) model() (llm.Model, error) {
+	ref := o.Config.Model
+	if ref == "" {
+		return nil, Usage("no model is configured: name one with -m provider:model, in CANTLE_MODEL, or as \"model\" in %s/settings.json; %s needs no key", o.Home, DemoModel)
+	}
+	op, err := newOpener(o.Config, o.env())
+	if err != nil {
+		return nil, err
+	}
+	if name := o.APIKeyEnv; name != "" {
+		op.base.APIKey = strings.TrimSpace(o.Getenv(name))
+		if op.base.APIKey == "" {
+			return nil, Usage("the variable %s, which is to have the key, is not set", name)
+		}
+		if _, p, _, err := op.base.Resolve(ref); err == nil { // what is wrong with it is told below
+			op.base.APIKeyFor = p
+		}
+	}
+	m, err := op.open(ref)
+	if err != nil {
+		return nil, o.problem("model", "", err)
+	}
+	return m, nil
+}
+
+// problem is what is wrong with a model that a setting names.
+func (o Options) problem(key, item string, err error) error {
+	var e *config.Error
+	switch {
+	case errors.As(err, &e), errors.Is(err, ErrUsage):
+		return err
+	case errors.Is(err, provider.ErrNoKey):
+		return Usage("%w; or try %s, which needs none", err, DemoModel)
+	}
+	return o.Config.Wrong(key, item, err.Error())
+}
+
+// ProviderOptions are the providers of the catalog and of the settings.
+func ProviderOptions(c *config.Config, e Env) (provider.Options, error) {
+	op, err := newOpener(c, e)
+	if err != nil {
+		return provider.Options{}, err
+	}
+	return op.base, nil
+}
+
+// ModelOptions are the options to open, or to describe, the model ref with.
+func ModelOptions(c *config.Config, e Env, ref string) (provider.Options, error) {
+	op, err := newOpener(c, e)
+	if err != nil {
+		return provider.Options{}, err
+	}
+	return op.options(ref)
 }
 
 // ModelCache is where lists of models are kept.
@@ -138,10 +257,25 @@ func override(i *llm.Info, m config.Model) error {
 		{&i.Traits.Thinking, m.Thinking},
 		{&i.Traits.Schema, m.Schema},
 		{&i.Traits.NoTemperature, m.NoTemperature},
+		{&i.Traits.NoTools, m.NoTools},
 	} {
 		if f.from != nil {
 			*f.to = *f.from
 		}
+	}
+	if m.ThinkingStyle != "" {
+		i.Traits.ThinkingStyle = m.ThinkingStyle
+	}
+	if len(m.Efforts) > 0 {
+		words := maps.Clone(i.Traits.Efforts)
+		if words == nil {
+			words = map[llm.Effort]string{}
+		}
+		maps.Copy(words, m.Efforts)
+		i.Traits.Efforts = words
+	}
+	if m.MinCache != nil {
+		i.Traits.MinCache = *m.MinCache
 	}
 	if m.Price != nil {
 		p, err := m.Price.Price()

@@ -76,12 +76,12 @@ func TestStallTimeout(t *testing.T) {
 		t.Errorf("%d requests, %q", len(srv.Requests()), why)
 	}
 	for text, want := range map[string]time.Duration{"": 0, "2m": 2 * time.Minute, "0s": -1, "0": -1, "-1s": -1} {
-		po, err := app.ProviderOptions(&config.Config{StallTimeout: text}, nil)
+		po, err := app.ProviderOptions(&config.Config{StallTimeout: text}, app.Env{Getenv: os.Getenv})
 		if err != nil || po.Stall != want {
 			t.Errorf("%q: %v, %v, want %v", text, po.Stall, err, want)
 		}
 	}
-	if _, err := app.ProviderOptions(&config.Config{StallTimeout: "soon"}, nil); err == nil || !strings.Contains(err.Error(), "stallTimeout") {
+	if _, err := app.ProviderOptions(&config.Config{StallTimeout: "soon"}, app.Env{Getenv: os.Getenv}); err == nil || !strings.Contains(err.Error(), "stallTimeout") {
 		t.Error(err)
 	}
 }

@@ -3,11 +3,13 @@ package app
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"path/filepath"
 	"strings"
 
 	"github.com/cantle-dev/cantle/agent"
 	"github.com/cantle-dev/cantle/builtin"
+	"github.com/cantle-dev/cantle/internal/config"
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/catalog"
 	"github.com/cantle-dev/cantle/memory"
@@ -20,7 +22,7 @@ func (o Options) tools(a *App, add []string) ([]tool.Tool, func()) {
 	runner := sandbox.Local(sandbox.LocalOptions{})
 	b := builtin.Options{
 		Root: o.Dir, AddDirs: add, Home: o.User, Runner: runner, Jobs: a.jobs, TodoDir: o.todoDir(),
-		Environ: o.Environ, Env: o.Config.Env, Hidden: o.keyVariables(),
+		Environ: o.Environ, Env: o.commandEnv(), Hidden: o.keyVariables(),
 	}
 	if a.Store != nil {
 		b.OutputDir = a.Store.Dir
@@ -49,6 +51,18 @@ func (o Options) todoDir() string {
 	return filepath.Join(o.Home, "todos", name[:min(len(name), 40)]+"-"+hex.EncodeToString(sum[:8]))
 }
 
+// commandEnv is the environment that the settings add for commands: a value
+// that is "${NAME}" is that of a variable.
+func (o Options) commandEnv() map[string]string {
+	out := maps.Clone(o.Config.Env)
+	for name, text := range out {
+		if ref := config.References(text); len(ref) == 1 && text == "${"+ref[0]+"}" {
+			out[name] = o.Getenv(ref[0])
+		}
+	}
+	return out
+}
+
 // keyVariables are the names of all variables that hold a provider's key.
 func (o Options) keyVariables() []string {
 	var out []string
@@ -59,6 +73,14 @@ func (o Options) keyVariables() []string {
 		if p.APIKeyEnv != "" {
 			out = append(out, p.APIKeyEnv)
 		}
+		for _, texts := range []map[string]string{p.Headers, p.Query} {
+			for _, text := range texts {
+				out = append(out, config.References(text)...)
+			}
+		}
+	}
+	if o.APIKeyEnv != "" {
+		out = append(out, o.APIKeyEnv)
 	}
 	return out
 }

@@ -151,7 +151,7 @@ func (e Env) showCost(ctx context.Context, s *session.Session, asJSON bool) erro
 	doc, err := costs(ctx, s, func(ref string) *llm.Price {
 		if _, ok := prices[ref]; !ok && broken == nil && ref != "" {
 			prices[ref] = nil
-			if po, err := app.ModelOptions(c, home, e.Getenv, ref); err == nil {
+			if po, err := app.ModelOptions(c, e.app(home), ref); err == nil {
 				if k, err := po.Describe(ref); err == nil {
 					prices[ref] = k.Info.Price
 				}

@@ -40,7 +40,7 @@ func newDoctor(e Env) *cobra.Command {
 			for _, w := range c.Warnings {
 				say(false, "%s", w)
 			}
-			doctorModel(e, say, c.Model, func() (provider.Options, error) { return app.ProviderOptions(c, e.Getenv) })
+			doctorModel(e, say, c.Model, func() (provider.Options, error) { return app.ProviderOptions(c, e.app(home)) })
 			if err := writable(home); err != nil {
 				say(false, "sessions: %s cannot be written: %v: set CANTLE_HOME to a folder of yours", home, err)
 			} else {
@@ -68,17 +68,17 @@ func doctorModel(e Env, say func(bool, string, ...any), ref string, options func
 		say(true, "model: %s, a stand-in and not a language model", ref)
 		return
 	}
-	name, _, err := provider.Split(ref)
 	var p provider.Custom
-	var po provider.Options
+	var name string
+	po, err := options()
 	if err == nil {
-		po, err = options()
+		_, name, _, err = po.Resolve(ref)
 	}
 	if err == nil {
 		p, err = po.Find(name)
 	}
 	if err == nil {
-		_, _, err = po.Key(p)
+		_, err = po.KeyFrom(p)
 	}
 	if err != nil {
 		say(false, "model: %s: %v", ref, err)

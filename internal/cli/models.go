@@ -53,6 +53,11 @@ func newModels(e Env) *cobra.Command {
 	return c
 }
 
+// app is what surrounds the program, for package app.
+func (e Env) app(home string) app.Env {
+	return app.Env{Home: home, User: e.User, Getenv: e.Getenv, Environ: e.Environ}
+}
+
 func (m *models) load() error {
 	c, home, _, err := m.f.load(m.e)
 	if err != nil {
@@ -123,11 +128,11 @@ func (m *models) listProviders() error {
 			continue
 		}
 		info := providerInfo{Name: n, Wire: p.Wire, BaseURL: p.BaseURL, KeyEnv: p.KeyEnv, Key: "none needed"}
-		if len(p.KeyEnv) > 0 {
+		switch from, err := m.opts.KeyFrom(p); {
+		case err != nil:
+			info.Key = "missing"
+		case from != "":
 			info.Key = "set"
-			if _, _, err := m.opts.Key(p); err != nil {
-				info.Key = "missing"
-			}
 		}
 		known, listing, err := m.known(n, p)
 		if err != nil {
@@ -313,11 +318,16 @@ func keyState(po provider.Options, p provider.Custom) string {
 	if !slices.Contains(provider.Wires(), p.Wire) {
 		return "this version does not speak its wire, " + p.Wire
 	}
-	if len(p.KeyEnv) == 0 {
+	from, err := po.KeyFrom(p)
+	switch {
+	case err != nil:
+		return "missing: set " + strings.Join(p.KeyEnv, " or ")
+	case from == "":
 		return "none needed"
+	case slices.Contains(p.KeyEnv, from):
+		return from + " is set"
+	case from == provider.FromCommand:
+		return "from " + from
 	}
-	if _, v, err := po.Key(p); err == nil {
-		return v + " is set"
-	}
-	return "missing: set " + strings.Join(p.KeyEnv, " or ")
+	return "stored in the " + from
 }

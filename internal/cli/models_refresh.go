@@ -78,7 +78,7 @@ func (m *models) usable() []string {
 			continue
 		}
 		_, configured := m.config.Providers[n]
-		if _, variable, err := m.opts.Key(p); err == nil && (variable != "" || configured || n == used) {
+		if from, err := m.opts.KeyFrom(p); err == nil && (from != "" || configured || n == used) {
 			names = append(names, n)
 		}
 	}

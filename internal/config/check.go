@@ -40,7 +40,7 @@ func (c *checker) check(t reflect.Type, raw json.RawMessage, at []string, patter
 	}
 	r := rules[pattern]
 	if r.want == "" {
-		r = rule{typeName(t), func(string) error { return nil }}
+		r = rule{want: typeName(t), ok: func(string) error { return nil }}
 	}
 	raw = bytes.TrimSpace(raw)
 	if string(raw) == "null" {
@@ -48,6 +48,12 @@ func (c *checker) check(t reflect.Type, raw json.RawMessage, at []string, patter
 		return &fault{at, "null is not a value: leave the setting out"}
 	}
 	came := kindOf(raw)
+	if leaf(t) {
+		if r.raw(raw) != nil {
+			return &fault{at, r.want + " is wanted, " + came + " came"}
+		}
+		return nil
+	}
 	wrong := &fault{at, r.want + " is wanted, " + came + " came"}
 	text := string(raw)
 	switch t.Kind() {
@@ -75,6 +81,9 @@ func (c *checker) check(t reflect.Type, raw json.RawMessage, at []string, patter
 	case reflect.String:
 		if came == "text" {
 			_ = json.Unmarshal(raw, &text) // it is a string
+			if strings.HasSuffix(pattern, ".*") && pattern != "aliases.*" && keyName(at[len(at)-1]) && !reference(text) {
+				return &fault{at, noKeys}
+			}
 		} else if t != reflect.TypeFor[json.Number]() || came != "a number" {
 			return wrong
 		}
@@ -95,7 +104,7 @@ func (c *checker) check(t reflect.Type, raw json.RawMessage, at []string, patter
 // shown is a value as an error names it. What stands where the name of a key's
 // variable belongs is often the key: it must not be printed.
 func shown(raw json.RawMessage, pattern string) string {
-	if pattern == "providers.*.apiKeyEnv" {
+	if pattern == "providers.*.apiKeyEnv" || pattern == "providers.*.baseUrl" {
 		return "what is there"
 	}
 	const most = 80
@@ -134,6 +143,9 @@ func (c *checker) object(t reflect.Type, raw json.RawMessage, at []string, patte
 			if r, has := names[pattern]; has && r.ok(k) != nil {
 				return &fault{here, quoted(k) + " is not " + r.want}
 			}
+		}
+		if !ok && keyName(k) {
+			return &fault{here, noKeys}
 		}
 		if !ok {
 			return &fault{here, unknown(t, k)}

@@ -39,6 +39,15 @@ type Config struct {
 	Env          map[string]string   `json:"env,omitempty"` // for commands
 	Providers    map[string]Provider `json:"providers,omitempty"`
 	Models       map[string]Model    `json:"models,omitempty"` // by provider:name, or a part of it
+	// Aliases are names for models: for "provider:model" or for another alias.
+	Aliases map[string]string `json:"aliases,omitempty"`
+	// Fallback are the models to ask, one after another, when one cannot answer.
+	Fallback []string `json:"fallback,omitempty"`
+	Route    Route    `json:"route,omitzero"`
+	Retry    Retry    `json:"retry,omitzero"`
+	// CacheWatch says whether a request that misses the provider's prompt cache
+	// where it should not is told of; nil is yes.
+	CacheWatch *bool `json:"cacheWatch,omitempty"`
 	// StallTimeout is the silence that ends a request, as "90s", which is the
 	// default. "0s" and what is less wait for ever.
 	StallTimeout string `json:"stallTimeout,omitempty"`
@@ -65,13 +74,85 @@ type Permissions struct {
 	AdditionalDirectories []string `json:"additionalDirectories,omitempty"`
 }
 
-// Provider is a server that models are reached at.
+// Provider is a server that models are reached at. What is left out is as in
+// the catalog.
 type Provider struct {
-	BaseURL   string            `json:"baseUrl,omitempty"`
-	Wire      string            `json:"wire,omitempty"`      // "openai-chat" (default) or "anthropic"
-	APIKeyEnv string            `json:"apiKeyEnv,omitempty"` // the variable with the key; none: keyless
-	Profile   string            `json:"profile,omitempty"`   // how a compatible server differs: a provider's name
-	Query     map[string]string `json:"query,omitempty"`
+	BaseURL   string `json:"baseUrl,omitempty"`
+	Wire      string `json:"wire,omitempty"`      // default "openai-chat"
+	APIKeyEnv string `json:"apiKeyEnv,omitempty"` // the variable with the key; none: keyless
+	// APIKeyCommand prints the key, where no variable has it.
+	APIKeyCommand Command `json:"apiKeyCommand,omitzero"`
+	// Profile is how a compatible server differs: a provider's name. For Bedrock
+	// it is the profile of the AWS configuration.
+	Profile string `json:"profile,omitempty"`
+	// Query and Headers go with every request. "${NAME}" stands for a variable
+	// in them, and a key may be in them in no other way.
+	Query   map[string]string `json:"query,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	// Options are those of the wire that have no setting of their own.
+	Options     map[string]string `json:"options,omitempty"`
+	MaxRetries  *int              `json:"maxRetries,omitempty"`  // in the place of retry.max
+	PromptCache PromptCache       `json:"promptCache,omitempty"` // true, "1h" or false
+	NumCtx      int               `json:"numCtx,omitempty"`      // Ollama: the window to load a model with
+	KeepAlive   string            `json:"keepAlive,omitempty"`   // Ollama: how long a model stays loaded
+	Project     string            `json:"project,omitempty"`     // Vertex
+	Location    string            `json:"location,omitempty"`    // Vertex
+	Region      string            `json:"region,omitempty"`      // Bedrock
+}
+
+// Command is a program and its arguments or, in Shell, a line for the system's
+// shell. In the settings it is a list or a text.
+type Command struct {
+	Args  []string
+	Shell string
+}
+
+// UnmarshalJSON is [json.Unmarshaler].
+func (c *Command) UnmarshalJSON(b []byte) error {
+	*c = Command{}
+	if err := json.Unmarshal(b, &c.Shell); err == nil {
+		return nil
+	}
+	return json.Unmarshal(b, &c.Args)
+}
+
+// MarshalJSON is [json.Marshaler].
+func (c Command) MarshalJSON() ([]byte, error) {
+	if c.Shell != "" {
+		return json.Marshal(c.Shell)
+	}
+	return json.Marshal(c.Args)
+}
+
+// PromptCache is how long a provider is to keep prompts: "" is its default,
+// "off", "5m" or "1h". In the settings it is true, false, "5m" or "1h".
+type PromptCache string
+
+// UnmarshalJSON is [json.Unmarshaler].
+func (c *PromptCache) UnmarshalJSON(b []byte) error {
+	switch string(b) {
+	case "true":
+		*c = "5m"
+		return nil
+	case "false":
+		*c = "off"
+		return nil
+	}
+	return json.Unmarshal(b, (*string)(c))
+}
+
+// Route says which of two models gets a request.
+type Route struct {
+	Mode     string `json:"mode,omitempty"` // "off" (default) or "triage"
+	Cheap    string `json:"cheap,omitempty"`
+	Frontier string `json:"frontier,omitempty"`
+}
+
+// Retry says how often a request is made again that failed for a while.
+type Retry struct {
+	Max     *int   `json:"max,omitempty"`     // default 3; 0 is never
+	Wait    string `json:"wait,omitempty"`    // the bound of the first wait; default "500ms"
+	MaxWait string `json:"maxWait,omitempty"` // default "60s"
 }
 
 // Model is what is known of a model; what is left out comes from the catalog.
@@ -84,6 +165,14 @@ type Model struct {
 	Thinking      *bool       `json:"thinking,omitempty"`
 	Schema        *bool       `json:"schema,omitempty"`
 	NoTemperature *bool       `json:"noTemperature,omitempty"`
+	NoTools       *bool       `json:"noTools,omitempty"`
+	// ThinkingStyle is how the model is told to think, one of the styles of its
+	// wire; Efforts are its own words for efforts.
+	ThinkingStyle string                `json:"thinkingStyle,omitempty"`
+	Efforts       map[llm.Effort]string `json:"efforts,omitempty"`
+	MinCache      *int                  `json:"minCache,omitempty"` // tokens: the shortest prefix that is cached
+	// Salvage looks for calls in the text of a model that writes them there.
+	Salvage *bool `json:"salvage,omitempty"`
 }
 
 // ModelPrice is in US dollars a million tokens. Cached tokens without a price

@@ -35,7 +35,7 @@ func TestLayers(t *testing.T) {
 			// mine
 			"model": "a:user", "maxTurns": 7, "permissions": {"deny": ["Bash"], "allow": ["Read"]},
 		}`,
-		"p/.cantle/settings.json":       `{"model": "a:project", "permissions": {"deny": ["Write"], "allow": ["Bash"], "defaultMode": "auto"}, "env": {"X": "1"}}`,
+		"p/.cantle/settings.json":       `{"maxTurns": 6, "model": "a:project", "permissions": {"deny": ["Write"], "allow": ["Bash"], "defaultMode": "auto"}, "env": {"X": "1"}}`,
 		"p/.cantle/settings.local.json": `{"effort": "high"}`,
 		"managed.json":                  `{"permissions": {"ask": ["Edit"]}}`,
 	}, map[string]string{"CANTLE_MODEL": "a:env"}, config.Flag{Key: "maxTurns", Value: "9", Name: "--max-turns"})
@@ -50,7 +50,7 @@ func TestLayers(t *testing.T) {
 	if c.From["model"] != "CANTLE_MODEL" || c.From["maxTurns"] != "--max-turns" || !strings.HasSuffix(c.From["effort"], "settings.local.json") {
 		t.Errorf("%v", c.From)
 	}
-	if len(c.Warnings) != 3 {
+	if len(c.Warnings) != 4 {
 		t.Errorf("warnings %q", c.Warnings)
 	}
 }
@@ -63,7 +63,7 @@ func TestErrorsNameFileLineAndKey(t *testing.T) {
 		"{\"max_turns\": 3}":                  "did you mean maxTurns?",
 		"{\"model\": ":                        "not JSON",
 		"[]":                                  "an object is wanted",
-		"{\"providers\": {\"x\": {\"apiKey\": \"sk\"}}}": "providers.x.apiKey",
+		"{\"providers\": {\"x\": {\"apiKey\": \"sk\"}}}": "settings.json:1: providers.x.apiKey: a key must not be in the settings: store it with cantle login",
 	} {
 		_, err := load(t, map[string]string{"home/settings.json": text}, nil)
 		var e *config.Error

@@ -99,7 +99,7 @@ func find(t reflect.Type, parts []string, object bool) ([]string, reflect.Type, 
 	}
 	switch {
 	case len(parts) == 0:
-		return nil, t, object || t.Kind() != reflect.Struct
+		return nil, t, object || leaf(t) || t.Kind() != reflect.Struct
 	case t.Kind() == reflect.Struct:
 		if f, ok := fieldsByName(t)[parts[0]]; ok {
 			rest, t, ok := find(f, parts[1:], object)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cantle-dev/cantle/llm/catalog"
 	"github.com/tailscale/hujson"
 )
 
@@ -76,6 +77,9 @@ func Load(src Sources) (*Config, error) {
 			}
 		}
 	}
+	if err := c.aliases(src.Getenv("CANTLE_MODEL_ALIASES")); err != nil {
+		return nil, err
+	}
 	for _, f := range src.Flags {
 		if err := c.set(f.Key, f.Value, f.Name); err != nil {
 			return nil, err
@@ -90,6 +94,23 @@ func Load(src Sources) (*Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// aliases lays those of the environment over c. What is malformed is left out.
+func (c *Config) aliases(text string) error {
+	const name = "CANTLE_MODEL_ALIASES"
+	list, malformed := catalog.ParseAliases(text)
+	for _, bad := range malformed {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: %q is left out: write name=provider:model, with commas between", name, bad))
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	raw, err := json.Marshal(list)
+	if err != nil {
+		return &Error{File: name, Text: err.Error()}
+	}
+	return c.merge(map[string]json.RawMessage{"aliases": raw}, name, nil, nil)
 }
 
 func sameFolder(a, b string) bool {
@@ -129,7 +150,10 @@ func (c *Config) file(name string, trusted bool) error {
 }
 
 // ofUser are the keys that only the user's own files may set.
-var ofUser = []string{"env", "providers", "stallTimeout", "system", "appendSystem"}
+var ofUser = []string{"model", "env", "providers", "aliases", "fallback", "route", "retry", "cacheWatch", "stallTimeout", "system", "appendSystem"}
+
+// ofUserModel are those of a model: what it costs, and what it is sent.
+var ofUserModel = []string{"price", "output", "thinkingStyle", "efforts", "minCache", "salvage"}
 
 // untrusted takes out what a repository may not decide for whoever opens it.
 func (c *Config) untrusted(name string, layer map[string]json.RawMessage) {
@@ -152,9 +176,11 @@ func (c *Config) untrusted(name string, layer map[string]json.RawMessage) {
 	var models map[string]map[string]json.RawMessage
 	if json.Unmarshal(layer["models"], &models) == nil {
 		for _, ref := range slices.Sorted(maps.Keys(models)) {
-			if _, ok := models[ref]["price"]; ok {
-				delete(models[ref], "price")
-				warn("models." + ref + ".price")
+			for _, k := range ofUserModel {
+				if _, ok := models[ref][k]; ok {
+					delete(models[ref], k)
+					warn("models." + ref + "." + k)
+				}
 			}
 		}
 		if b, err := json.Marshal(models); err == nil {
@@ -185,7 +211,7 @@ func (c *Config) set(key, value, from string) error {
 	if !ok {
 		return &Error{File: from, Key: key, Text: unknownKey(reflect.TypeFor[Config](), parts)}
 	}
-	if t.Kind() == reflect.String && t != reflect.TypeFor[json.Number]() || !json.Valid(raw) {
+	if t.Kind() == reflect.String && t != reflect.TypeFor[json.Number]() && !leaf(t) || !json.Valid(raw) {
 		raw, _ = json.Marshal(value) // a string marshals
 	}
 	if t.Kind() == reflect.Slice && kindOf(raw) == "text" {

@@ -11,47 +11,65 @@ import (
 	"time"
 
 	"github.com/cantle-dev/cantle/llm"
-	"github.com/cantle-dev/cantle/llm/anthropic"
-	"github.com/cantle-dev/cantle/llm/openai"
+	"github.com/cantle-dev/cantle/llm/provider"
 )
 
 // A rule says what a setting must be, beyond its type.
 type rule struct {
 	want string // as it is said: "a time such as 90s or 10m"
 	ok   func(text string) error
+	raw  func(raw json.RawMessage) error // of what has several forms
 }
 
 // rules are by key; a star stands for a name that the user gives.
 var rules = map[string]rule{
-	"effort":                            {"one of " + efforts(), oneOf(llm.Efforts()...)},
-	"maxTurns":                          {"a whole number that is not less than 0", atLeast(0)},
-	"maxContextTokens":                  {"a number of tokens, not less than 0", atLeast(0)},
-	"maxTokens":                         {"a whole number that is not less than 0", atLeast(0)},
-	"maxCost":                           {"an amount of US dollars such as \"1.50\"", ifGiven(money)},
-	"softLimit":                         {"a percentage from 0 to 99", percentage},
-	"timeout":                           {"a time such as \"90s\" or \"10m\"", ifGiven(positive)},
-	"stallTimeout":                      {"a time such as \"90s\"; \"0s\" waits for ever", ifGiven(duration)},
-	"todoScope":                         {"project or session", oneOf("", "project", "session")},
-	"permissions.additionalDirectories": {"a directory", given},
-	"env.*":                             {"text without a NUL character", noNUL},
-	"providers.*.baseUrl":               {"an address such as \"http://127.0.0.1:8080/v1\"", address},
-	"providers.*.wire":                  {openai.WireChat + " or " + anthropic.Wire, oneOf("", openai.WireChat, anthropic.Wire)},
-	"providers.*.apiKeyEnv":             {"the name of the variable that holds the key, not the key", ifGiven(variable)},
-	"models.*.context":                  {"a number of tokens, not less than 0", atLeast(0)},
-	"models.*.output":                   {"a number of tokens, not less than 0", atLeast(0)},
-	"models.*.price.input":              {perMillion, price},
-	"models.*.price.output":             {perMillion, price},
-	"models.*.price.cacheRead":          {perMillion, price},
-	"models.*.price.cacheWrite":         {perMillion, price},
+	"effort":                            {want: "one of " + efforts(), ok: oneOf(llm.Efforts()...)},
+	"maxTurns":                          {want: "a whole number that is not less than 0", ok: atLeast(0)},
+	"maxContextTokens":                  {want: "a number of tokens, not less than 0", ok: atLeast(0)},
+	"maxTokens":                         {want: "a whole number that is not less than 0", ok: atLeast(0)},
+	"maxCost":                           {want: "an amount of US dollars such as \"1.50\"", ok: ifGiven(money)},
+	"softLimit":                         {want: "a percentage from 0 to 99", ok: percentage},
+	"timeout":                           {want: "a time such as \"90s\" or \"10m\"", ok: ifGiven(positive)},
+	"stallTimeout":                      {want: "a time such as \"90s\"; \"0s\" waits for ever", ok: ifGiven(duration)},
+	"todoScope":                         {want: "project or session", ok: oneOf("", "project", "session")},
+	"permissions.additionalDirectories": {want: "a directory", ok: given},
+	"env.*":                             {want: "text without a NUL character", ok: noNUL},
+	"providers.*.baseUrl":               {want: "an address such as \"http://127.0.0.1:8080/v1\"", ok: address},
+	"providers.*.wire":                  {want: "one of " + strings.Join(provider.Wires(), ", "), ok: oneOf(append(provider.Wires(), "")...)},
+	"providers.*.apiKeyEnv":             {want: "the name of the variable that holds the key, not the key", ok: ifGiven(variable)},
+	"models.*.context":                  {want: "a number of tokens, not less than 0", ok: atLeast(0)},
+	"models.*.output":                   {want: "a number of tokens, not less than 0", ok: atLeast(0)},
+	"providers.*.apiKeyCommand":         {want: "a list of a program and its arguments, or the text of a shell's line,", raw: command},
+	"providers.*.promptCache":           {want: "true, false, \"5m\" or \"1h\"", raw: promptCache},
+	"providers.*.maxRetries":            {want: "a whole number from 0 to 100", ok: retries},
+	"providers.*.numCtx":                {want: "a number of tokens, not less than 0", ok: atLeast(0)},
+	"providers.*.keepAlive":             {want: "a time such as \"10m\"; \"-1s\" is for ever", ok: ifGiven(duration)},
+	"providers.*.headers.*":             {want: "text on one line", ok: oneLine},
+	"providers.*.query.*":               {want: "text on one line", ok: oneLine},
+	"providers.*.options.*":             {want: "text on one line", ok: oneLine},
+	"aliases.*":                         {want: "a model, as provider:model, or another alias", ok: given},
+	"fallback":                          {want: "a model, as provider:model, or an alias", ok: given},
+	"route.mode":                        {want: "off or triage", ok: oneOf("", "off", "triage")},
+	"retry.max":                         {want: "a whole number from 0 to 100", ok: retries},
+	"retry.wait":                        {want: "a time such as \"500ms\"", ok: ifGiven(positive)},
+	"retry.maxWait":                     {want: "a time such as \"60s\"", ok: ifGiven(positive)},
+	"models.*.minCache":                 {want: "a number of tokens, not less than 0", ok: atLeast(0)},
+	"models.*.price.input":              {want: perMillion, ok: price},
+	"models.*.price.output":             {want: perMillion, ok: price},
+	"models.*.price.cacheRead":          {want: perMillion, ok: price},
+	"models.*.price.cacheWrite":         {want: perMillion, ok: price},
 }
 
 const perMillion = "a number of US dollars for a million tokens, such as 2.50"
 
 // names are rules for the names that the user gives.
 var names = map[string]rule{
-	"env":       {"the name of a variable", variable},
-	"providers": {"the name of a provider, without a colon", providerName},
-	"models":    {"the name of a model, as provider:model, or a part of one", given},
+	"env":                 {want: "the name of a variable", ok: variable},
+	"providers":           {want: "the name of a provider, without a colon", ok: providerName},
+	"providers.*.headers": {want: "the name of a header", ok: headerName},
+	"models.*.efforts":    {want: "one of " + efforts(), ok: oneOf(llm.Efforts()...)},
+	"aliases":             {want: "a name for a model", ok: given},
+	"models":              {want: "the name of a model, as provider:model, or a part of one", ok: given},
 }
 
 var (
@@ -139,10 +157,69 @@ func noNUL(s string) error {
 
 func address(s string) error {
 	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return errForm
+	}
+	for name := range u.Query() {
+		if keyName(name) {
+			return errForm // it belongs into query, as ${NAME}
+		}
+	}
+	return nil
+}
+
+func retries(s string) error {
+	if n, err := strconv.Atoi(s); err != nil || n < 0 || n > 100 {
 		return errForm
 	}
 	return nil
+}
+
+func oneLine(s string) error {
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		return errForm
+	}
+	return nil
+}
+
+// headerName is a token of RFC 9110.
+func headerName(s string) error {
+	for _, r := range s {
+		if (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r) {
+			return errForm
+		}
+	}
+	return given(s)
+}
+
+func command(raw json.RawMessage) error {
+	var c Command
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return errForm
+	}
+	if c.Shell != "" {
+		return given(c.Shell)
+	}
+	if len(c.Args) == 0 {
+		return errEmpty
+	}
+	for _, a := range c.Args {
+		if noNUL(a) != nil {
+			return errForm
+		}
+	}
+	return given(c.Args[0])
+}
+
+func promptCache(raw json.RawMessage) error {
+	var c PromptCache
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return err
+	}
+	if c == "off" && kindOf(raw) == "text" {
+		return errForm
+	}
+	return oneOf[PromptCache]("off", "5m", "1h")(string(c))
 }
 
 // variable is what every system takes for the name of a variable. What has

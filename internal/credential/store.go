@@ -157,6 +157,13 @@ func (s *Store) Get(ctx context.Context, name string) (secret string, where Wher
 	return secret, InKeyring, nil
 }
 
+// Where says where the key of that name is kept, without asking a keyring for
+// it. That there is none is [ErrNotFound].
+func (s *Store) Where(name string) (Where, error) {
+	f, err := s.read(name)
+	return f.Where, err
+}
+
 // Delete removes a key from wherever it is. That there is none is
 // [ErrNotFound].
 func (s *Store) Delete(ctx context.Context, name string) error {

@@ -34,6 +34,9 @@ type Provider struct {
 	Wire    string   `json:"wire"`             // "anthropic", "openai-chat", "bedrock", "vertex"
 	BaseURL string   `json:"baseUrl"`          // with {braces} around what the user must fill in
 	KeyEnv  []string `json:"keyEnv,omitempty"` // the first that is set counts; none: keyless
+	// KeyOptional says that there are other ways than a key to be known to the
+	// provider, as the credentials of a cloud.
+	KeyOptional bool `json:"keyOptional,omitempty"`
 	// KeyHosts are hosts that the key in KeyEnv may go to beside the host of
 	// BaseURL. They are whole names, in which {braces} are one part.
 	KeyHosts []string `json:"keyHosts,omitempty"`

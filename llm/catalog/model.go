@@ -47,7 +47,9 @@ type Compat struct {
 
 // Info is the model as adapters want it. A window that is not known is 0.
 func (m Model) Info() llm.Info {
-	return llm.Info{Provider: m.Provider, Name: m.ID, Wire: m.Wire, Context: m.Context, Output: m.Output, Price: m.Price, Traits: m.Traits}
+	info := llm.Info{Provider: m.Provider, Name: m.ID, Wire: m.Wire, Context: m.Context, Output: m.Output, Price: m.Price, Traits: m.Traits}
+	info.Traits.MinCache = m.MinCache
+	return info
 }
 
 // record is a model in the data: a line of a JSON array. The generator,

@@ -13,40 +13,91 @@ import (
 	"github.com/cantle-dev/cantle/llm/openai"
 )
 
-func (o Options) anthropic(k Known, key string) (llm.Model, error) {
+// A speaker makes the models of a wire.
+type speaker struct {
+	build   func(Options, Known, string) (llm.Model, error)
+	options []string // those of Custom.Set that it knows
+	query   bool     // whether it takes Custom.Query
+	styles  []string // those of llm.Traits.ThinkingStyle
+}
+
+// speakers by wire.
+var speakers = map[string]speaker{
+	anthropic.Wire:  {Options.anthropic, []string{"beta", "cache", "version"}, false, []string{"adaptive", "budget"}},
+	openai.WireChat: {Options.chat, []string{"cache", "maxField", "organization", "project"}, true, []string{"enable_thinking", "flat", "nested", "template", "thinking"}},
+}
+
+// Wires are the wires that models can be opened on.
+func Wires() []string { return slices.Sorted(maps.Keys(speakers)) }
+
+// OptionNames are the options that a wire takes of [Custom].Set: "beta" are
+// names between commas, "cache" is "off", "5m" or "1h", "keepAlive" is a time.
+func OptionNames(wire string) []string { return slices.Clone(speakers[wire].options) }
+
+// speak makes the model, after a look at what the user says of its provider.
+func (o Options) speak(k Known, key string) (llm.Model, error) {
 	c := k.Provider
-	if err := c.onlyKnows("beta", "version", "cache"); err != nil {
-		return nil, err
-	}
-	if len(c.Query) > 0 {
-		return nil, fmt.Errorf("provider: providers.%s.query: the wire %s has no query", c.Name, anthropic.Wire)
-	}
-	ao := anthropic.Options{
-		APIKey: key, BaseURL: c.BaseURL, Info: k.Info, Header: c.Header, Client: o.Client, Stall: o.Stall,
-		Version: c.Set["version"],
-	}
-	for name := range strings.SplitSeq(c.Set["beta"], ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			ao.Beta = append(ao.Beta, name)
+	s := speakers[k.Info.Wire]
+	for _, name := range slices.Sorted(maps.Keys(c.Set)) {
+		if name == "cache" && c.Set[name] == "5m" {
+			continue // it is what they do who have no such option
+		}
+		if !slices.Contains(s.options, name) {
+			return nil, fmt.Errorf("provider: providers.%s: the wire %s has no option %q: %s", c.Name, k.Info.Wire, name, choices(name, s.options))
 		}
 	}
+	if len(c.Query) > 0 && !s.query {
+		return nil, fmt.Errorf("provider: providers.%s.query: the wire %s has no query", c.Name, k.Info.Wire)
+	}
+	if style := k.Info.Traits.ThinkingStyle; style != "" && !slices.Contains(s.styles, style) && (k.Catalog == nil || style != k.Catalog.Traits.ThinkingStyle) {
+		return nil, fmt.Errorf("provider: models.%q: the wire %s has no thinkingStyle %q: %s", k.Ref, k.Info.Wire, style, choices(style, s.styles))
+	}
 	switch v := c.Set["cache"]; v {
-	case "", "5m":
-	case "1h":
-		ao.CacheTTL = v
-	case "off":
-		ao.NoCache = true
+	case "", "off", "5m", "1h":
 	default:
 		return nil, fmt.Errorf("provider: providers.%s: cache is %q: there are off, 5m and 1h", c.Name, v)
 	}
-	return anthropic.New(k.Info.Name, ao), nil
+	return s.build(o, k, key)
+}
+
+// list is an option that is several names.
+func (c Custom) list(option string) []string {
+	var out []string
+	for name := range strings.SplitSeq(c.Set[option], ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// cache is the option of that name as adapters want it.
+func (c Custom) cache() (none bool, ttl string) {
+	switch v := c.Set["cache"]; v {
+	case "off":
+		return true, ""
+	case "1h":
+		return false, v
+	}
+	return false, ""
+}
+
+func (o Options) anthropic(k Known, key string) (llm.Model, error) {
+	c := k.Provider
+	none, ttl := c.cache()
+	return anthropic.New(k.Info.Name, anthropic.Options{
+		APIKey: key, BaseURL: c.BaseURL, Info: k.Info, Header: c.Header, Client: o.Client, Stall: o.Stall,
+		Version: c.Set["version"], Beta: c.list("beta"), NoCache: none, CacheTTL: ttl,
+	}), nil
 }
 
 func (o Options) chat(k Known, key string) (llm.Model, error) {
+	return openai.NewChat(k.Info.Name, o.openai(k, key)), nil
+}
+
+// openai are the options of both of OpenAI's wires.
+func (o Options) openai(k Known, key string) openai.Options {
 	c := k.Provider
-	if err := c.onlyKnows("organization", "project", "maxField"); err != nil {
-		return nil, err
-	}
 	h := http.Header{}
 	if v := c.Set["organization"]; v != "" {
 		h.Set("OpenAI-Organization", v)
@@ -56,9 +107,9 @@ func (o Options) chat(k Known, key string) (llm.Model, error) {
 	}
 	maps.Copy(h, c.Header)
 	p := profile(c, k.Catalog)
-	return openai.NewChat(k.Info.Name, openai.Options{
+	return openai.Options{
 		APIKey: key, BaseURL: c.BaseURL, Info: k.Info, Header: h, Client: o.Client, Stall: o.Stall, Profile: &p, Query: c.Query,
-	}), nil
+	}
 }
 
 // profile is how the provider's server differs, and how this model of it does.
@@ -76,16 +127,6 @@ func profile(c Custom, m *catalog.Model) openai.Profile {
 		p.MaxField = f
 	}
 	return p
-}
-
-// onlyKnows checks the names of the provider's options.
-func (c Custom) onlyKnows(names ...string) error {
-	for _, name := range slices.Sorted(maps.Keys(c.Set)) {
-		if !slices.Contains(names, name) {
-			return fmt.Errorf("provider: providers.%s: the wire %s has no option %q: %s", c.Name, c.Wire, name, choices(name, names))
-		}
-	}
-	return nil
 }
 
 func profileNames() []string { return slices.Sorted(maps.Keys(openai.Profiles())) }

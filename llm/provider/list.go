@@ -41,6 +41,9 @@ func (o Options) List(ctx context.Context, provider string) (*Listing, error) {
 	if kind == "none" || c.Template() || kind != "anthropic" && c.Wire != openai.WireChat {
 		return nil, fmt.Errorf("provider: %s: %w", provider, ErrNoList)
 	}
+	if c.Err != nil {
+		return nil, c.Err
+	}
 	key, _, err := o.Key(c)
 	if err != nil {
 		return nil, err

@@ -11,24 +11,26 @@ package provider
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/cantle-dev/cantle/llm"
-	"github.com/cantle-dev/cantle/llm/anthropic"
 	"github.com/cantle-dev/cantle/llm/catalog"
 	"github.com/cantle-dev/cantle/llm/openai"
 )
 
 // Options say how to open a model. The zero value opens what needs no key.
 type Options struct {
-	// APIKey is the key for whatever is opened; it goes before a variable's.
-	APIKey string
+	// APIKey is the key for whatever is opened or, with APIKeyFor, for the models
+	// of that provider alone; it goes before any other.
+	APIKey    string
+	APIKeyFor string
+	// Keys has keys that are kept elsewhere than in variables, which go before
+	// them; nil: none.
+	Keys Keys
 	// Getenv looks a key's variable up, as [os.Getenv] does. It is asked for
 	// no other. With nil there is no environment.
 	Getenv func(string) string
@@ -53,15 +55,17 @@ type Custom struct {
 	Profile string // as whose compatible server: a provider's name
 	Query   url.Values
 	Header  http.Header // sent with every request
-	// Set are options of the wire, by name. On "anthropic": "beta" (names
-	// between commas), "version", "cache" ("off", "5m", "1h"). On
-	// "openai-chat": "organization", "project", "maxField". Another name is an
-	// error.
+	// KeyCommand gets the key where no variable has it.
+	KeyCommand func() (string, error)
+	// Set are options of the wire, by name, as [OptionNames] lists them.
+	// Another name is an error.
 	Set map[string]string
-}
 
-// ErrNoKey means that the variable with a provider's key is not set.
-var ErrNoKey = errors.New("no key")
+	// Err is why the provider cannot be used, for Open and List to return.
+	Err error
+
+	elsewhere bool // another server than the one that the name is of
+}
 
 // ErrUnknown means that a provider is in neither the catalog nor the settings.
 var ErrUnknown = errors.New("unknown provider")
@@ -149,7 +153,7 @@ func (c Custom) over(known Custom) Custom {
 		if !known.mayHaveKey(c.BaseURL) {
 			// Another server: the key of the first must not go to it, and it
 			// may cost money.
-			out.KeyEnv = nil
+			out.KeyEnv, out.elsewhere = nil, known.BaseURL != ""
 			out.Local = known.Local && atHome(c.BaseURL)
 		}
 	}
@@ -180,38 +184,10 @@ func (c Custom) over(known Custom) Custom {
 	if c.Output > 0 {
 		out.Output = c.Output
 	}
-	out.Query, out.Header, out.Set = c.Query, c.Header, c.Set
+	out.Query, out.Header, out.Set, out.KeyCommand = c.Query, c.Header, c.Set, c.KeyCommand
+	out.Err = c.Err
 	return out
 }
-
-// Key returns the provider's key and the variable it is in; the variable is
-// "" where the key was given.
-func (o Options) Key(c Custom) (key, variable string, err error) {
-	if k := strings.TrimSpace(o.APIKey); k != "" {
-		return k, "", nil
-	}
-	for _, v := range c.KeyEnv {
-		if o.Getenv == nil {
-			break
-		}
-		if k := strings.TrimSpace(o.Getenv(v)); k != "" {
-			return k, v, nil
-		}
-	}
-	if len(c.KeyEnv) == 0 {
-		return "", "", nil
-	}
-	return "", c.KeyEnv[0], fmt.Errorf("provider: %w for %s: set %s", ErrNoKey, c.Name, strings.Join(c.KeyEnv, " or "))
-}
-
-// adapters by wire.
-var adapters = map[string]func(Options, Known, string) (llm.Model, error){
-	anthropic.Wire:  Options.anthropic,
-	openai.WireChat: Options.chat,
-}
-
-// Wires are the wires that models can be opened on.
-func Wires() []string { return slices.Sorted(maps.Keys(adapters)) }
 
 // Open makes the model that ref names, by "provider:model" or by an alias. It
 // opens no connection.
@@ -220,17 +196,19 @@ func Open(ref string, o Options) (llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, info := k.Provider, k.Info
-	build := adapters[info.Wire]
-	if build == nil {
-		return nil, fmt.Errorf("provider: %s is served on the wire %q, which this version does not speak: there are %s", info.Ref(), info.Wire, strings.Join(Wires(), ", "))
+	c := k.Provider
+	if _, ok := speakers[k.Info.Wire]; !ok {
+		return nil, fmt.Errorf("provider: %s is served on the wire %q, which this version does not speak: there are %s", k.Info.Ref(), k.Info.Wire, strings.Join(Wires(), ", "))
 	}
 	if c.Template() {
 		return nil, fmt.Errorf("provider: %s has an address of its own for everyone: set providers.%s.baseUrl to %s", c.Name, c.Name, c.BaseURL)
+	}
+	if c.Err != nil {
+		return nil, c.Err
 	}
 	key, _, err := o.Key(c)
 	if err != nil {
 		return nil, err
 	}
-	return build(o, k, key)
+	return o.speak(k, key)
 }
