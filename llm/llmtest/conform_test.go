@@ -7,9 +7,7 @@ import (
 	"testing"
 
 	"github.com/cantle-dev/cantle/llm"
-	"github.com/cantle-dev/cantle/llm/anthropic"
 	"github.com/cantle-dev/cantle/llm/llmtest"
-	"github.com/cantle-dev/cantle/llm/openai"
 )
 
 // client is a client whose connections end with the test.
@@ -30,12 +28,6 @@ func TestModels(t *testing.T) {
 			})
 		}},
 		"auto": {New: func(testing.TB, string) llm.Model { return llmtest.Auto() }},
-		"anthropic": {Wire: llmtest.WireAnthropic, New: func(t testing.TB, url string) llm.Model {
-			return anthropic.New("claude-test", anthropic.Options{BaseURL: url, APIKey: "k", Client: client(t)})
-		}},
-		"openai-chat": {Wire: llmtest.WireChat, New: func(t testing.TB, url string) llm.Model {
-			return openai.NewChat("gpt-test", openai.Options{BaseURL: url, APIKey: "k", Client: client(t)})
-		}},
 	} {
 		t.Run(name, func(t *testing.T) { llmtest.TestModel(t, h) })
 	}
