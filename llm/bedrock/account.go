@@ -101,7 +101,8 @@ func (c *client) stream(ctx context.Context, once func() iter.Seq2[llm.Event, er
 		for fresh, again := !c.signs(), true; again; fresh = true {
 			again = false
 			for ev, err := range once() {
-				if !fresh && llm.IsKind(err, llm.KindAuth) && c.account.renew(ctx) {
+				var e *llm.Error
+				if !fresh && errors.As(err, &e) && e.Kind == llm.KindAuth && e.Status != 0 && c.account.renew(ctx) {
 					again = true
 					break
 				}

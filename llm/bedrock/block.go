@@ -101,6 +101,14 @@ func wholeBlock(raw json.RawMessage) (*block, error) {
 			if string(in) != "{}" {
 				b.input.Write(in)
 			}
+		case kindResult:
+			var r struct {
+				ID string `json:"toolUseId"`
+			}
+			if err := json.Unmarshal(v, &r); err != nil {
+				return nil, err
+			}
+			b.id = r.ID
 		case kindCitations:
 			var c struct {
 				Content []struct {

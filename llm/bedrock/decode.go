@@ -311,9 +311,18 @@ func (d *decoder) Response(whole bool) *llm.Response {
 	}
 	stop := stopOf(d.stop, false)
 	cut := stop == llm.StopMaxTokens || stop == llm.StopContentFilter || stop == llm.StopError || stop == llm.StopRefusal || !whole
+	answered := map[string]bool{} // the server's own calls
+	for _, b := range d.blocks {
+		if b.kind == kindResult {
+			answered[b.id] = true
+		}
+	}
 	var ids wire.IDs
 	calls := 0
 	for i, b := range d.blocks {
+		if b.kind == kindCall && b.typ == server && !answered[b.id] {
+			continue // cut: a call without a result would be refused
+		}
 		last := i == len(d.blocks)-1
 		p := b.part(cut && last || !whole && !b.closed)
 		if c, ok := p.(llm.ToolCall); ok {
