@@ -111,20 +111,23 @@ func TestBody(t *testing.T) {
 		{"budget by its style", "gemini-3-x", traits(llm.Traits{Thinking: true, ThinkingStyle: "budget"}), effort(llm.EffortHigh), `{"generationConfig":{"thinkingConfig":{"thinkingBudget":16384,"includeThoughts":true}},` + hi + `}`},
 
 		{
-			"extra", "gemini-3-x", gemini.Options{},
+			"extra", "gemini-3-x",
+			gemini.Options{},
 			ask(extra(`{"safetySettings":[],"generationConfig":{"seed":1,"maxOutputTokens":null},"toolConfig":{"retrievalConfig":{}},"tools":[{"googleSearch":{}}]}`)),
 			`{"safetySettings":[],"generationConfig":{"seed":1},"toolConfig":{"retrievalConfig":{},"functionCallingConfig":{"mode":"ANY"}},` +
 				`"tools":[{"functionDeclarations":[` + decl + `]},{"googleSearch":{}}],` + hi + `}`,
 		},
 		{
-			"extra alone", "gemini-3-x", gemini.Options{},
+			"extra alone", "gemini-3-x",
+			gemini.Options{},
 			ask(func(r *llm.Request) {
 				r.Extra = map[string]json.RawMessage{"gemini": json.RawMessage(`{"tools":[{"googleSearch":{}}],"generationConfig":{"seed":1}}`)}
 			}),
 			`{"generationConfig":{"seed":1},"tools":[{"googleSearch":{}}],` + hi + `}`,
 		},
 		{
-			"extra takes out", "gemini-3-x", gemini.Options{},
+			"extra takes out", "gemini-3-x",
+			gemini.Options{},
 			ask(extra(`{"generationConfig":null,"toolConfig":null,"tools":null}`)),
 			`{` + hi + `}`,
 		},
@@ -299,7 +302,8 @@ func TestMessages(t *testing.T) {
 				`{"text":"[image/gif was left out: the model takes no files of this type]"},{"text":"[a.zip was left out: the model takes no files of this type]"},{"text":"[a file was left out: it is empty]"}]}`,
 		},
 		{
-			"files to a model that takes none", "gemini-3-x", llm.Traits{},
+			"files to a model that takes none", "gemini-3-x",
+			llm.Traits{},
 			[]llm.Message{user(png, llm.Blob{MIME: "application/pdf", Name: "a.pdf", Data: []byte("hi")})},
 			`{"role":"user","parts":[{"text":"[image/png was left out: this model takes no images]"},{"text":"[a.pdf was left out: this model takes no documents]"}]}`,
 		},

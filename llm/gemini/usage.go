@@ -25,8 +25,12 @@ func (c *counters) merge(o *counters) {
 		to   **wire.Count
 		from *wire.Count
 	}{
-		{&c.Prompt, o.Prompt}, {&c.Candidates, o.Candidates}, {&c.Cached, o.Cached},
-		{&c.Thoughts, o.Thoughts}, {&c.ToolPrompt, o.ToolPrompt}, {&c.Total, o.Total},
+		{&c.Prompt, o.Prompt},
+		{&c.Candidates, o.Candidates},
+		{&c.Cached, o.Cached},
+		{&c.Thoughts, o.Thoughts},
+		{&c.ToolPrompt, o.ToolPrompt},
+		{&c.Total, o.Total},
 	} {
 		if f.from != nil {
 			*f.to = f.from
