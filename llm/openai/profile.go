@@ -46,6 +46,9 @@ type Profile struct {
 	// NoInclude leaves include and store out, for servers that keep nothing and
 	// encrypt nothing.
 	NoInclude bool
+	// ResponsesCacheKey sends prompt_cache_key as CacheKey does, on this wire
+	// alone.
+	ResponsesCacheKey bool
 	// Summary asks for summaries of the thinking.
 	Summary bool
 	// ResultFiles says that a tool's result may hold images and files. On others
@@ -62,11 +65,11 @@ type Profile struct {
 // profiles by provider.
 var profiles = map[string]Profile{
 	"openai":      {MaxField: "max_completion_tokens", Effort: "flat", Minimal: true, Developer: true, CacheKey: true, Custom: true, Files: true, UserField: "safety_identifier", Summary: true, ResultFiles: true, ToolSearch: true},
-	"azure":       {MaxField: "max_completion_tokens", KeyHeader: "api-key", Effort: "flat", Minimal: true, Custom: true, Files: true, Summary: true, ResultFiles: true, ToolSearch: true},
+	"azure":       {MaxField: "max_completion_tokens", KeyHeader: "api-key", Effort: "flat", Minimal: true, CacheKey: true, Custom: true, Files: true, Summary: true, ResultFiles: true, ToolSearch: true},
 	"groq":        {MaxField: "max_completion_tokens", Effort: "flat"},
 	"deepseek":    {Effort: "thinking", Reasoning: "reasoning_content", ReasoningAlways: true, NoInclude: true},
-	"xai":         {Effort: "flat", ServerCustom: true},
-	"openrouter":  {Effort: "nested", Minimal: true, Files: true, Summary: true},
+	"xai":         {Effort: "flat", ServerCustom: true, ResponsesCacheKey: true},
+	"openrouter":  {Effort: "nested", Minimal: true, Files: true, Summary: true, ResponsesCacheKey: true},
 	"vercel":      {Effort: "nested"},
 	"together":    {},
 	"fireworks":   {Effort: "flat"},

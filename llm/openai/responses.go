@@ -135,20 +135,20 @@ func (m *Responses) post(ctx context.Context, req *llm.Request) (*wire.Stream, e
 	return nil, wire.Invalid(m.info, err)
 }
 
-// encrypted stands in learned for reasoning items that cannot be decrypted.
+// encrypted stands in learned for reasoning items that cannot be read.
 const encrypted = "encrypted_content"
 
 // unreadable reports whether the server cannot decrypt the reasoning that it
-// got back, and remembers it: a history that holds such an item would otherwise
-// never be answered again.
+// got back, or looks for it in a store, and remembers it: a history that holds
+// such an item would otherwise never be answered again.
 func (m *Responses) unreadable(err error) bool {
 	var e *llm.Error
-	if !errors.As(err, &e) || e.Kind != llm.KindInvalidRequest {
+	if !errors.As(err, &e) || e.Kind != llm.KindInvalidRequest && e.Kind != llm.KindNotFound {
 		return false
 	}
 	said := strings.ToLower(e.Message)
-	if e.Code != "invalid_encrypted_content" && !(strings.Contains(said, "encrypted content") &&
-		(strings.Contains(said, "could not be verified") || strings.Contains(said, "could not be decrypted") || strings.Contains(said, "failed to decrypt"))) {
+	if e.Code != "invalid_encrypted_content" && !strings.Contains(said, "items are not persisted") &&
+		!(strings.Contains(said, "encrypted content") && (strings.Contains(said, "could not be verified") || strings.Contains(said, "decrypt"))) {
 		return false
 	}
 	m.mu.Lock()

@@ -287,9 +287,6 @@ func (d *responseDecoder) head(r *responseBody) {
 	if r.Model != "" {
 		d.model = r.Model
 	}
-	if r.Usage != nil {
-		d.usage = r.Usage
-	}
 }
 
 // failure is the error of an error event. One that does not say what it is may
@@ -329,6 +326,7 @@ func (d *responseDecoder) doneMark() error {
 func (d *responseDecoder) end(r *responseBody, word string, data []byte) error {
 	d.begun()
 	d.head(r)
+	d.usage = r.Usage // earlier ones are placeholders
 	if r.Status == "" {
 		r.Status = word
 	}

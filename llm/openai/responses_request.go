@@ -42,10 +42,11 @@ func (m *Responses) body(req *llm.Request) (*wire.Body, error) {
 		b := wire.AppendString([]byte(`{"format":{"type":"json_schema","name":`), s.Name)
 		o.Raw("text", append(append(append(b, `,"schema":`...), s.JSON...), "}}"...))
 	}
-	if m.profile.CacheKey && req.CacheKey != "" && !m.refused("prompt_cache_key") {
+	cached := m.profile.CacheKey || m.profile.ResponsesCacheKey
+	if cached && req.CacheKey != "" && !m.refused("prompt_cache_key") {
 		o.Value("prompt_cache_key", req.CacheKey)
 	}
-	if r := m.opts.CacheRetention; r != "" && m.profile.CacheKey && !m.refused("prompt_cache_retention") {
+	if r := m.opts.CacheRetention; r != "" && cached && !m.refused("prompt_cache_retention") {
 		o.Value("prompt_cache_retention", r)
 	}
 	if f := m.profile.UserField; req.User != "" && !m.refused(f) {

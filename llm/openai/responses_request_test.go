@@ -109,6 +109,11 @@ func TestResponsesRequest(t *testing.T) {
 			nil,
 		},
 		{"unknown server", "p", all, llm.Request{Effort: llm.EffortXHigh, CacheKey: "k", User: "u", Messages: ask}, []string{`"reasoning":{"effort":"high"}`, `"user":"u"`}, []string{"cache", "summary"}},
+		{"xai", "xai", all, llm.Request{Effort: llm.EffortLow, CacheKey: "k", Messages: ask}, []string{`"reasoning":{"effort":"low"}`, `"prompt_cache_key":"k"`, `"store":false`}, nil},
+		{"openrouter", "openrouter", all, llm.Request{Effort: llm.EffortXHigh, CacheKey: "k", Messages: ask}, []string{`"reasoning":{"effort":"xhigh","summary":"auto"}`, `"prompt_cache_key":"k"`}, nil},
+		{"azure", "azure", all, llm.Request{CacheKey: "k", User: "u", Messages: user(llm.ToolResult{CallID: "1", Parts: llm.Parts{img}})}, []string{`"prompt_cache_key":"k"`, `"user":"u"`, `"output":[{"type":"input_image"`}, nil},
+		{"deepseek", "deepseek", all, llm.Request{CacheKey: "k", Messages: ask}, nil, []string{"include", "store", "cache"}},
+		{"lmstudio", "lmstudio", all, llm.Request{Messages: ask}, nil, []string{"include", "store"}},
 		{"no thinking", "openai", llm.Traits{NoTemperature: true}, llm.Request{Effort: llm.EffortHigh, Temperature: &temp, Messages: ask}, nil, []string{`"reasoning":`, "temperature"}},
 		{"effort off", "openai", all, llm.Request{Effort: llm.EffortOff, Messages: ask}, []string{`"reasoning":{"effort":"none"}`}, nil},
 		{"own words", "openai", llm.Traits{Thinking: true, Efforts: map[llm.Effort]string{llm.EffortOff: ""}}, llm.Request{Effort: llm.EffortOff, Messages: ask}, nil, []string{`"reasoning":`}},
@@ -239,6 +244,7 @@ func TestResponsesLearns(t *testing.T) {
 		{"search", `tool_search`, refuse("tools", "", "Tool 'tool_search' is not supported with m."), "defer_loading"},
 		{"user", `"safety_identifier"`, refuse("safety_identifier", "unknown_parameter", "Unknown parameter: 'safety_identifier'."), "safety_identifier"},
 		{"decryption", `ENC`, refuse("", "invalid_encrypted_content", "The encrypted content for item rs_1 could not be verified."), "rs_1"},
+		{"not stored", `ENC`, refuse("input", "", "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false."), "rs_1"},
 		{"decryption in words", `ENC`, refuse("", "", "The encrypted content gAAA could not be verified. Reason: it could not be decrypted or parsed."), "fc_1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
