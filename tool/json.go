@@ -248,23 +248,6 @@ func equalJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(a, b)
 }
 
-// Canonical is raw with its objects' names sorted and no blanks, numbers as they
-// were written: equal values have equal canonical forms. What is not JSON is
-// returned as it is.
-func Canonical(raw json.RawMessage) []byte {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if !json.Valid(raw) || dec.Decode(&v) != nil {
-		return raw
-	}
-	b, err := marshal(v)
-	if err != nil {
-		return raw
-	}
-	return b
-}
-
 // marshal is json.Marshal without the escapes that only web pages need.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
@@ -281,10 +264,27 @@ func quote(s string) string {
 	return string(b)
 }
 
+// str is a value as text; "" if it is no string.
 func str(v json.RawMessage) string {
+	if n := len(v) - 1; n > 0 && v[0] == '"' && v[n] == '"' && literal(v[1:n]) {
+		return string(v[1:n])
+	}
 	var s string
-	_ = json.Unmarshal(v, &s) // "" if it is no string
+	_ = json.Unmarshal(v, &s) // "" then
 	return s
+}
+
+// literal reports whether what is between the quotes of a valid string stands
+// for itself.
+func literal(b []byte) bool {
+	ascii := true
+	for _, c := range b {
+		if c == '\\' || c == '"' || c < ' ' {
+			return false
+		}
+		ascii = ascii && c < utf8.RuneSelf
+	}
+	return ascii || utf8.Valid(b)
 }
 
 // describe says what came.
