@@ -23,15 +23,17 @@ type speaker struct {
 
 // speakers by wire.
 var speakers = map[string]speaker{
-	anthropic.Wire:  {Options.anthropic, []string{"beta", "cache", "version"}, false, []string{"adaptive", "budget"}},
-	openai.WireChat: {Options.chat, []string{"cache", "maxField", "organization", "project"}, true, []string{"enable_thinking", "flat", "nested", "template", "thinking"}},
+	anthropic.Wire:       {Options.anthropic, []string{"beta", "cache", "version"}, false, []string{"adaptive", "budget"}},
+	openai.WireChat:      {Options.chat, []string{"cache", "maxField", "organization", "project"}, true, []string{"enable_thinking", "flat", "nested", "template", "thinking"}},
+	openai.WireResponses: {Options.responses, []string{"cacheRetention", "organization", "project"}, true, nil},
 }
 
 // Wires are the wires that models can be opened on.
 func Wires() []string { return slices.Sorted(maps.Keys(speakers)) }
 
 // OptionNames are the options that a wire takes of [Custom].Set: "beta" are
-// names between commas, "cache" is "off", "5m" or "1h", "keepAlive" is a time.
+// names between commas, "cache" is "off", "5m" or "1h", "cacheRetention" is
+// "24h" or what else the provider takes, "keepAlive" is a time.
 func OptionNames(wire string) []string { return slices.Clone(speakers[wire].options) }
 
 // speak makes the model, after a look at what the user says of its provider.
@@ -93,6 +95,12 @@ func (o Options) anthropic(k Known, key string) (llm.Model, error) {
 
 func (o Options) chat(k Known, key string) (llm.Model, error) {
 	return openai.NewChat(k.Info.Name, o.openai(k, key)), nil
+}
+
+func (o Options) responses(k Known, key string) (llm.Model, error) {
+	opts := o.openai(k, key)
+	opts.CacheRetention = k.Provider.Set["cacheRetention"]
+	return openai.NewResponses(k.Info.Name, opts), nil
 }
 
 // openai are the options of both of OpenAI's wires.

@@ -38,7 +38,7 @@ func (o Options) List(ctx context.Context, provider string) (*Listing, error) {
 	if kind == "" && c.Wire == anthropic.Wire {
 		kind = "anthropic"
 	}
-	if kind == "none" || c.Template() || kind != "anthropic" && c.Wire != openai.WireChat {
+	if kind == "none" || c.Template() || kind != "anthropic" && c.Wire != openai.WireChat && c.Wire != openai.WireResponses {
 		return nil, fmt.Errorf("provider: %s: %w", provider, ErrNoList)
 	}
 	if c.Err != nil {

@@ -136,7 +136,7 @@ func (o Options) Find(name string) (Custom, error) {
 	case out.Wire == "":
 		out.Wire = openai.WireChat
 	}
-	if out.Profile != name && out.Wire == openai.WireChat {
+	if out.Profile != name && (out.Wire == openai.WireChat || out.Wire == openai.WireResponses) {
 		if _, ok := openai.Profiles()[out.Profile]; !ok {
 			return out, fmt.Errorf("provider: providers.%s.profile: there is no profile %q: %s", name, out.Profile, choices(out.Profile, profileNames()))
 		}

@@ -106,7 +106,6 @@ func TestOpenErrors(t *testing.T) {
 		{"like:m", `no profile "grok": did you mean groq`, nil},
 		{"odd:m", `wire "gopher", which this version does not speak`, nil},
 		{"vertex:gemini-2.5-pro", `wire "vertex"`, nil},
-		{"openai:o3-pro", `wire "openai-responses"`, nil},
 		{"azure:gpt-4o", "set providers.azure.baseUrl to https://{resource}.openai.azure.com", nil},
 	} {
 		m, err := provider.Open(tt.ref, o)
