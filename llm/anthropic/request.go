@@ -65,16 +65,20 @@ func (m *Model) body(req *llm.Request, count bool) (*wire.Body, error) {
 		o.Raw("metadata", append(wire.AppendString([]byte(`{"user_id":`), req.User), '}'))
 	}
 	o.Raw("tool_choice", choice(req))
-	tools, err := m.tools(req.Tools)
+	marks := m.marks(req)
+	tools, err := m.tools(req.Tools, marks)
 	if err != nil {
 		return nil, err
 	}
 	o.Raw("tools", tools)
 	if req.System != "" {
 		b := append([]byte(`[{"type":"text","text":`), wire.AppendString(nil, req.System)...)
-		o.Raw("system", append(append(b, m.mark()...), "}]"...))
+		if marks.system {
+			b = append(b, m.mark()...)
+		}
+		o.Raw("system", append(b, "}]"...))
 	}
-	msgs, err := m.messages(req.Messages)
+	msgs, err := m.messages(req.Messages, marks)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +114,9 @@ func (m *Model) thinking(req *llm.Request) thought {
 	case !m.info.Traits.Thinking:
 		return t
 	case req.Effort == llm.EffortOff:
+		if m.info.Traits.EffortWord(req.Effort, "disabled") == "" {
+			return t // it cannot stop thinking, and refuses to be told so
+		}
 		t.raw = []byte(`{"type":"disabled"}`)
 		return t
 	case !known:
@@ -212,18 +219,7 @@ func choice(req *llm.Request) []byte {
 	return nil
 }
 
-// mark is a cache mark, to stand before the closing brace of a block.
-func (m *Model) mark() string {
-	switch {
-	case m.opts.NoCache:
-		return ""
-	case m.opts.CacheTTL != "":
-		return `,"cache_control":{"type":"ephemeral","ttl":` + string(wire.AppendString(nil, m.opts.CacheTTL)) + `}`
-	}
-	return `,"cache_control":{"type":"ephemeral"}`
-}
-
-func (m *Model) tools(ts []llm.ToolSpec) ([]byte, error) {
+func (m *Model) tools(ts []llm.ToolSpec, marks marks) ([]byte, error) {
 	if len(ts) == 0 {
 		return nil, nil
 	}
@@ -244,7 +240,7 @@ func (m *Model) tools(ts []llm.ToolSpec) ([]byte, error) {
 			return nil, fmt.Errorf("the input schema of the tool %q is not JSON", t.Name)
 		}
 		b = append(append(b, `,"input_schema":`...), schema...)
-		if i == len(ts)-1 {
+		if i == len(ts)-1 && marks.tools {
 			b = append(b, m.mark()...)
 		}
 		b = append(b, '}')
@@ -266,7 +262,7 @@ var (
 // that too. The ends of the last two user messages are marked: the last for the
 // next request, the one before to find again what was marked last time, however
 // many blocks have come since.
-func (m *Model) messages(ms []llm.Message) (wire.Pieces, error) {
+func (m *Model) messages(ms []llm.Message, marks marks) (wire.Pieces, error) {
 	out := append(make(wire.Pieces, 0, len(ms)+16), first)
 	var group []encoded // neighbours
 	var role llm.Role
@@ -316,13 +312,13 @@ func (m *Model) messages(ms []llm.Message) (wire.Pieces, error) {
 	if len(out) == 1 {
 		return nil, errors.New("no message has any content")
 	}
-	if mark := m.mark(); mark != "" {
+	if marks.end {
 		for _, at := range [...]int{ends[1], ends[0]} {
 			if at > 0 {
 				// Before the closing brace of the last block.
 				b := out[at]
 				out[at] = b[:len(b)-len("}")-len(closing)]
-				out = slices.Insert(out, at+1, []byte(mark+"}"+closing))
+				out = slices.Insert(out, at+1, []byte(m.mark()+"}"+closing))
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func (m *Chat) body(req *llm.Request) (*wire.Body, error) {
 		o.Raw("response_format", append(append(append(b, `,"schema":`...), s.JSON...), "}}"...))
 	}
 	if len(req.Tools) > 0 {
-		o.Raw("tools", m.tools(req.Tools))
+		o.Raw("tools", m.tools(req.Tools, m.marks(req)))
 		o.Raw("tool_choice", m.choice(req))
 	}
 	msgs, err := m.messages(req)
@@ -56,46 +56,6 @@ func (m *Chat) body(req *llm.Request) (*wire.Body, error) {
 	}
 	o.Pieces("messages", msgs)
 	return &o, o.Merge(req.Extra[WireChat])
-}
-
-func (m *Chat) effort(o *wire.Body, e llm.Effort) {
-	style := m.profile.Effort
-	if s := m.info.Traits.ThinkingStyle; s != "" {
-		style = s
-	}
-	if e == "" || !m.info.Traits.Thinking || m.refused("reasoning_effort") {
-		return
-	}
-	on := e != llm.EffortOff
-	word := string(e)
-	switch {
-	case !on:
-		word = "none"
-	case m.profile.Minimal:
-	case e == llm.EffortMinimal:
-		word = "low"
-	case e == llm.EffortXHigh:
-		word = "high"
-	}
-	if word = m.info.Traits.EffortWord(e, word); word == "" {
-		return
-	}
-	switch style {
-	case "flat":
-		o.Value("reasoning_effort", word)
-	case "nested":
-		o.Raw("reasoning", append(wire.AppendString([]byte(`{"effort":`), word), '}'))
-	case "thinking":
-		kind := "disabled"
-		if on {
-			kind = "enabled"
-		}
-		o.Raw("thinking", []byte(`{"type":"`+kind+`"}`))
-	case "enable_thinking":
-		o.Value("enable_thinking", on)
-	case "template":
-		o.Raw("chat_template_kwargs", fmt.Appendf(nil, `{"enable_thinking":%t}`, on))
-	}
 }
 
 func (m *Chat) choice(req *llm.Request) []byte {
@@ -116,16 +76,20 @@ func (m *Chat) choice(req *llm.Request) []byte {
 	return nil
 }
 
-func (m *Chat) tools(ts []llm.ToolSpec) []byte {
+func (m *Chat) tools(ts []llm.ToolSpec, marks marks) []byte {
 	b := []byte{'['}
 	for i, t := range ts {
 		if i > 0 {
 			b = append(b, ',')
 		}
+		end := "}}"
+		if i == len(ts)-1 && marks.tools {
+			end = "}" + m.mark() + "}"
+		}
 		if len(t.Format) > 0 && m.profile.Custom {
 			b = wire.AppendString(append(b, `{"type":"custom","custom":{"name":`...), t.Name)
 			b = wire.AppendString(append(b, `,"description":`...), t.Description)
-			b = append(append(append(b, `,"format":`...), nestedFormat(t.Format)...), "}}"...)
+			b = append(append(append(b, `,"format":`...), nestedFormat(t.Format)...), end...)
 			continue
 		}
 		b = wire.AppendString(append(b, `{"type":"function","function":{"name":`...), t.Name)
@@ -136,7 +100,7 @@ func (m *Chat) tools(ts []llm.ToolSpec) []byte {
 		if len(schema) == 0 {
 			schema = json.RawMessage(`{"type":"object","properties":{}}`)
 		}
-		b = append(append(append(b, `,"parameters":`...), schema...), "}}"...)
+		b = append(append(append(b, `,"parameters":`...), schema...), end...)
 	}
 	return append(b, ']')
 }
@@ -167,8 +131,16 @@ func (m *Chat) messages(req *llm.Request) (wire.Pieces, error) {
 		if m.profile.Developer {
 			role = "developer"
 		}
-		out = append(out, append(wire.AppendString([]byte(`{"role":"`+role+`","content":`), req.System), '}'))
+		b := []byte(`{"role":"` + role + `","content":`)
+		if m.profile.CacheMarks == "" {
+			b = append(wire.AppendString(b, req.System), '}')
+		} else {
+			b = append(wire.AppendString(append(b, `[{"type":"text","text":`...), req.System), closing...)
+		}
+		out = append(out, b)
 	}
+	system := len(out) - 1 // 0: none
+	var ends [2]int        // of the last two messages of the user, in out
 	for i := range req.Messages {
 		msg := &req.Messages[i]
 		enc, err := msg.Encoded(m.key, func() ([]byte, error) { return m.encode(msg), nil })
@@ -182,8 +154,12 @@ func (m *Chat) messages(req *llm.Request) (wire.Pieces, error) {
 			enc = enc[1:] // without its comma
 		}
 		out = append(out, enc)
+		if msg.Role == llm.RoleUser {
+			ends = [2]int{ends[1], len(out) - 1}
+		}
 	}
-	return append(out, []byte{']'}), nil
+	out = append(out, []byte{']'})
+	return m.marked(out, system, ends, m.marks(req)), nil
 }
 
 // encode is the chat messages of msg, each after a comma.
@@ -205,7 +181,12 @@ func (m *Chat) encode(msg *llm.Message) []byte {
 		text, blobs := resultText(r)
 		extra = append(extra, blobs...)
 		b = wire.AppendString(append(b, `,{"role":"tool","tool_call_id":`...), m.id(r.CallID))
-		b = append(wire.AppendString(append(b, `,"content":`...), text), '}')
+		b = append(b, `,"content":`...)
+		if m.profile.CacheMarks == "" {
+			b = append(wire.AppendString(b, text), '}')
+		} else {
+			b = append(wire.AppendString(append(b, `[{"type":"text","text":`...), text), closing...)
+		}
 	}
 	if len(extra) > 0 {
 		rest = append(append(llm.Parts{llm.Text{Text: "The files that the tool returned:"}}, extra...), rest...)
@@ -258,7 +239,7 @@ func (m *Chat) content(ps llm.Parts) []byte {
 	switch {
 	case len(items) == 0:
 		return nil
-	case len(items) == 1 && only != "":
+	case len(items) == 1 && only != "" && m.profile.CacheMarks == "":
 		return wire.AppendString(nil, only)
 	}
 	b := []byte{'['}

@@ -15,9 +15,14 @@ type Profile struct {
 	KeyHeader string
 	// Effort is how an effort is sent: "" not at all, "flat" as
 	// reasoning_effort, "nested" as reasoning{effort}; and where thinking is
-	// only on or off, "thinking" as thinking{type}, "enable_thinking" as that
-	// field, "template" as chat_template_kwargs{enable_thinking}.
+	// switched on and off, "thinking" as thinking{type}, "enabled" as
+	// reasoning{enabled}, "enable_thinking" as that field, "template" as
+	// chat_template_kwargs{enable_thinking}. "thinking+flat" is a switch and,
+	// where it is on, an effort beside it, and so with the others.
 	Effort string
+	// CacheMarks says that prompts are cached where they are marked as on
+	// Anthropic's wire, and for how long: "5m" or "1h"; "" is no marks.
+	CacheMarks string
 	// Minimal says that "minimal" and "xhigh" are known efforts.
 	Minimal bool
 	// Developer sends the system prompt with the role developer.
