@@ -45,8 +45,11 @@ func (m *Model) body(req *llm.Request) (*wire.Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	if more := bytes.TrimSpace(extra["tools"]); len(tools) > 0 && len(more) > 2 && more[0] == '[' {
-		tools = append(append(tools[:len(tools)-1], ','), more[1:]...)
+	var more []json.RawMessage
+	if len(tools) > 0 && json.Unmarshal(extra["tools"], &more) == nil && more != nil {
+		for _, t := range more {
+			tools = append(append(append(tools[:len(tools)-1], ','), t...), ']')
+		}
 		delete(extra, "tools")
 	}
 	o.Raw("tools", tools)

@@ -126,6 +126,11 @@ func TestBody(t *testing.T) {
 			`{"generationConfig":{"seed":1},"tools":[{"googleSearch":{}}],` + hi + `}`,
 		},
 		{
+			"no extra tools", "gemini-3-x", gemini.Options{},
+			ask(extra(`{"generationConfig":null,"toolConfig":null,"tools":[ ]}`)),
+			`{"tools":[{"functionDeclarations":[` + decl + `]}],` + hi + `}`,
+		},
+		{
 			"extra takes out", "gemini-3-x",
 			gemini.Options{},
 			ask(extra(`{"generationConfig":null,"toolConfig":null,"tools":null}`)),
