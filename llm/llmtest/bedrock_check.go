@@ -13,6 +13,7 @@ import (
 
 var (
 	converseNames = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	converseIDs   = regexp.MustCompile(`^[a-zA-Z0-9_.:-]{1,64}$`) // for models that make such ones
 	documentNames = regexp.MustCompile(`^[a-zA-Z0-9()\[\]-]+(\s[a-zA-Z0-9()\[\]-]+)*$`)
 )
 
@@ -94,6 +95,7 @@ type converseCheck struct {
 	marks     int
 	documents int
 	tools     bool // toolConfig is there
+	ids       *regexp.Regexp
 }
 
 func (converseWire) decode(s *Server, e *Exchange) ([]block, error) {
@@ -109,7 +111,10 @@ func (converseWire) decode(s *Server, e *Exchange) ([]block, error) {
 	if err := fields(e.Body, converseFields); err != nil {
 		return nil, err
 	}
-	c := &converseCheck{history: history{req: e.Request}, tools: b.Tools != nil}
+	c := &converseCheck{history: history{req: e.Request}, tools: b.Tools != nil, ids: converseIDs}
+	if strings.Contains(e.Model, "anthropic") || strings.Contains(e.Model, "amazon") {
+		c.ids = converseNames
+	}
 	if err := c.top(&b); err != nil {
 		return nil, err
 	}
@@ -361,8 +366,8 @@ func (c *converseCheck) use(b converseBlock, err error) (llm.Part, error) {
 		return nil, err
 	case !c.tools:
 		return nil, fmt.Errorf(": the toolConfig field must be defined when using toolUse and toolResult content blocks")
-	case !converseNames.MatchString(u.ID):
-		return nil, fmt.Errorf(".toolUse.toolUseId: %q does not match %s", u.ID, converseNames)
+	case !c.ids.MatchString(u.ID):
+		return nil, fmt.Errorf(".toolUse.toolUseId: %q does not match %s", u.ID, c.ids)
 	case slices.Contains(c.open, u.ID):
 		return nil, fmt.Errorf(".toolUse.toolUseId: %q is there twice", u.ID)
 	case !converseNames.MatchString(u.Name):

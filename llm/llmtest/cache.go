@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"regexp"
@@ -30,8 +31,16 @@ const (
 var cacheMark = regexp.MustCompile(`,\s*"cache_control"\s*:\s*\{[^{}]*\}|"cache_control"\s*:\s*\{[^{}]*\}\s*,?|` +
 	`,\s*\{\s*"cachePoint"\s*:\s*\{[^{}]*\}\s*\}|\{\s*"cachePoint"\s*:\s*\{[^{}]*\}\s*\}\s*,?`)
 
+// unmarked is raw without cache marks.
+func unmarked(raw []byte) []byte {
+	if !bytes.Contains(raw, []byte(`"cache`)) {
+		return raw
+	}
+	return cacheMark.ReplaceAll(raw, nil)
+}
+
 func newBlock(raw []byte, mark bool) block {
-	b := block{data: cacheMark.ReplaceAll(raw, nil), mark: mark}
+	b := block{data: unmarked(raw), mark: mark}
 	b.tokens = int64(len(b.data)*10+35) / 36
 	return b
 }

@@ -64,6 +64,9 @@ func (chatWire) decode(_ *Server, e *Exchange) ([]block, error) {
 	if err := unmarshal(e.Body, &b); err != nil {
 		return nil, err
 	}
+	if _, rest, ok := strings.Cut(e.Path, "/deployments/"); ok && b.Model == "" { // on Azure
+		b.Model, _, _ = strings.Cut(rest, "/")
+	}
 	e.Model, e.Stream = b.Model, b.Stream
 	c := &chatCheck{history{req: e.Request}}
 	if err := c.top(&b); err != nil {
@@ -208,6 +211,9 @@ func (c *chatCheck) message(raw json.RawMessage) error {
 	}
 	if len(m.Calls) > 0 && m.Role != "assistant" {
 		return fmt.Errorf(".tool_calls: only in assistant messages")
+	}
+	if len(m.Calls) > 0 && string(m.Content) == `""` {
+		m.Content = nil // as good as none beside calls
 	}
 	parts, err := chatContent(m.Content, m.Role)
 	if err != nil {

@@ -97,14 +97,14 @@ func (e *Exchange) prefix() (names []string, out [][]byte, err error) {
 	fields := prefixes[e.Wire]
 	last := fields[len(fields)-1]
 	for _, f := range fields[:len(fields)-1] {
-		names, out = append(names, f), append(out, cacheMark.ReplaceAll(body[f], nil))
+		names, out = append(names, f), append(out, unmarked(body[f]))
 	}
 	var messages []json.RawMessage
 	if json.Unmarshal(body[last], &messages) != nil {
 		messages = []json.RawMessage{body[last]} // the input of Responses may be one string
 	}
 	for i, m := range messages {
-		names, out = append(names, fmt.Sprintf("%s[%d]", last, i)), append(out, cacheMark.ReplaceAll(m, nil))
+		names, out = append(names, fmt.Sprintf("%s[%d]", last, i)), append(out, unmarked(m))
 	}
 	return names, out, nil
 }

@@ -13,7 +13,7 @@ import (
 
 var geminiNames = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`)
 
-var geminiFields = strings.Fields(`contents tools toolConfig safetySettings systemInstruction generationConfig cachedContent labels serviceTier store model`)
+var geminiFields = strings.Fields(`contents tools toolConfig safetySettings systemInstruction generationConfig cachedContent labels serviceTier store model modelArmorConfig`)
 
 type geminiBody struct {
 	Contents []json.RawMessage `json:"contents"`

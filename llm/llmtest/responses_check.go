@@ -41,7 +41,7 @@ type responsesInput struct {
 	Content json.RawMessage `json:"content"`
 	CallID  string          `json:"call_id"`
 	Name    string          `json:"name"`
-	Args    *string         `json:"arguments"`
+	Args    json.RawMessage `json:"arguments"` // a string in calls of functions
 	Input   *string         `json:"input"`
 	Output  json.RawMessage `json:"output"`
 	Sealed  string          `json:"encrypted_content"`
@@ -204,7 +204,7 @@ func (c *responsesCheck) item(raw json.RawMessage) error {
 	if err := c.follow(typ); err != nil {
 		return err
 	}
-	if prefix := map[string]string{"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}[it.Type]; it.ID != "" && prefix != "" && !strings.HasPrefix(it.ID, prefix) {
+	if prefix := map[string]string{"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}[it.Type]; it.ID != "" && prefix != "" && !it.open() && !strings.HasPrefix(it.ID, prefix) {
 		return fmt.Errorf(".id: %q: expected an ID that begins with '%s'", it.ID, prefix)
 	}
 	if len(it.ID) > 64 {
@@ -257,6 +257,10 @@ func (c *responsesCheck) message(it responsesInput) error {
 	return nil
 }
 
+// open says whether it is reasoning in plain text, as servers with open models
+// have it: they sign nothing and name it as they like.
+func (it responsesInput) open() bool { return it.Type == "reasoning" && it.Content != nil }
+
 // thought checks a reasoning item: it is whole, from this server, and kept
 // with what follows.
 func (c *responsesCheck) thought(raw json.RawMessage, it responsesInput) error {
@@ -264,12 +268,21 @@ func (c *responsesCheck) thought(raw json.RawMessage, it responsesInput) error {
 	for _, s := range it.Summary {
 		text += s.Text
 	}
+	if it.open() && text == "" {
+		var content []struct {
+			Text string `json:"text"`
+		}
+		_ = json.Unmarshal(it.Content, &content) // what is not read is not there
+		for _, s := range content {
+			text += s.Text
+		}
+	}
 	switch {
 	case it.ID == "" && it.Sealed == "":
 		return fmt.Errorf(".id: missing required parameter")
 	case it.Summary == nil:
 		return fmt.Errorf(".summary: missing required parameter")
-	case it.Sealed == "" && !c.stored:
+	case it.Sealed == "" && !c.stored && !it.open():
 		return fmt.Errorf(": item with id '%s' not found: items are not persisted when `store` is set to false, and it has no encrypted_content", it.ID)
 	case it.Sealed != "" && it.Sealed != sealed(text, sealDone) && it.Sealed != sealed(text, sealEnd):
 		return fmt.Errorf(".encrypted_content: the encrypted content for item %s could not be verified: it is changed, or that of the item's start", it.ID)
@@ -297,12 +310,15 @@ func (c *responsesCheck) functionCall(it responsesInput) error {
 		return fmt.Errorf(".input: missing required parameter")
 	case it.Type == "custom_tool_call":
 		call.Custom, call.Input = true, encode(*it.Input)
-	case it.Args == nil:
-		return fmt.Errorf(".arguments: missing required parameter")
-	case !json.Valid([]byte(*it.Args)):
-		return fmt.Errorf(".arguments: not valid JSON: %s", brief(*it.Args))
 	default:
-		call.Input = json.RawMessage(*it.Args)
+		var args string
+		if len(it.Args) == 0 || json.Unmarshal(it.Args, &args) != nil {
+			return fmt.Errorf(".arguments: must be a string, not %s", describe(it.Args))
+		}
+		if !json.Valid([]byte(args)) {
+			return fmt.Errorf(".arguments: not valid JSON: %s", brief(args))
+		}
+		call.Input = json.RawMessage(args)
 	}
 	c.s.mu.Lock()
 	thought := c.s.thought[it.CallID]

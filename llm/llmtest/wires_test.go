@@ -56,12 +56,21 @@ var adapters = map[string]llmtest.Harness{
 		return cohere.New("command-test", cohere.Options{BaseURL: url, APIKey: "k", Client: client(t)})
 	}},
 	"ollama": {Wire: llmtest.WireOllama, New: func(t testing.TB, url string) llm.Model {
-		return ollama.New("test", ollama.Options{BaseURL: url, Client: client(t)})
+		return ollama.New("test", ollama.Options{BaseURL: url, Client: client(t), NumCtx: 32_000})
 	}},
 }
 
 func TestAdapters(t *testing.T) {
 	for name, h := range adapters {
 		t.Run(name, func(t *testing.T) { llmtest.TestModel(t, h) })
+	}
+}
+
+func TestCaches(t *testing.T) {
+	for name, h := range adapters {
+		t.Run(name, func(t *testing.T) {
+			r := llmtest.TestCache(t, h)
+			t.Logf("%.1f %%", 100*r.Share())
+		})
 	}
 }

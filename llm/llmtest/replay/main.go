@@ -23,8 +23,10 @@ import (
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/anthropic"
 	"github.com/cantle-dev/cantle/llm/bedrock"
+	"github.com/cantle-dev/cantle/llm/cohere"
 	"github.com/cantle-dev/cantle/llm/gemini"
 	"github.com/cantle-dev/cantle/llm/internal/wirecase"
+	"github.com/cantle-dev/cantle/llm/ollama"
 	"github.com/cantle-dev/cantle/llm/openai"
 )
 
@@ -42,6 +44,12 @@ var adapters = map[string]adapter{
 		return gemini.New(x.Model(), gemini.Options{BaseURL: base, APIKey: key, Info: info})
 	},
 	"bedrock":     onBedrock,
+	"cohere": func(x *wirecase.Exchange, base string, info llm.Info) llm.Model {
+		return cohere.New(x.Model(), cohere.Options{BaseURL: base, APIKey: key, Info: info})
+	},
+	"ollama": func(x *wirecase.Exchange, base string, info llm.Info) llm.Model {
+		return ollama.New(x.Model(), ollama.Options{BaseURL: base, Info: info})
+	},
 	"openai-chat": chat,
 	"mistral":     chat,
 	"openai-responses": func(x *wirecase.Exchange, base string, info llm.Info) llm.Model {
