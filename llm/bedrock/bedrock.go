@@ -14,8 +14,9 @@
 // With [Options.APIKey], a Bedrock API key, requests carry that. Else they are
 // signed (AWS Signature Version 4) with what the AWS SDK's own loader finds
 // when the first request is sent: the AWS_… variables of the environment,
-// ~/.aws/config and ~/.aws/credentials, SSO, and the roles of containers and
-// machines. That loader alone reads any environment; it is asked for what
+// ~/.aws/config and ~/.aws/credentials with the programs that they name, SSO,
+// and the roles of containers and machines. That loader alone reads any
+// environment; it is asked for what
 // Options leave open, and for nothing else. What it cannot load is an error
 // that names the profile: a request never goes to another address instead.
 package bedrock
