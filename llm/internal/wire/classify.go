@@ -110,7 +110,7 @@ var rules = []rule{
 			`|(maximum|max|model'?s?) (model )?(context|prompt) (length|window|size)` +
 			`|(exceed\w*|larger than|longer than|greater than|over|beyond) (the |this |its |your )?(model'?s? |available |maximum |max |allowed )*(context|input|prompt) ?(length|window|size|limit|tokens?)` +
 			`|context (length|window|size|limit) (is |was |has been )?(exceed|overflow|reached|too small)` +
-			`|input token count.*exceeds|input tokens exceeded|number of input tokens exceeds|exceeds? the maximum number of (input )?tokens` +
+			`|input token count.*(exceeds|only supports up to)|input tokens exceeded|number of input tokens exceeds|exceeds? the maximum number of (input )?tokens` +
 			`|total length of all messages is too long|reduce the length of (the |your )?(messages|prompt|input)` +
 			`|too many tokens: size limit|too large for model with|tokens? (in .* )?exceeds? (the )?(model|context|maximum)` +
 			`|request \(\d+ tokens\) exceeds|cannot truncate prompt|n_keep.*n_ctx`),
@@ -119,7 +119,7 @@ var rules = []rule{
 	{
 		kind:  llm.KindTooLarge,
 		codes: []string{"request_too_large", "payload_too_large", "requestentitytoolarge", "request_entity_too_large"},
-		text:  words(`exceeds the maximum size|maximum allowed content length|total message size|(payload|entity|body) (is )?too large|request body .*(too large|exceed)`),
+		text:  words(`exceeds the maximum size|maximum allowed content length|total message size|(payload|entity|body) (is )?too large|payload size exceeds|request body .*(too large|exceed)`),
 		on:    request,
 	},
 	{

@@ -78,6 +78,8 @@ func TestClassifyKinds(t *testing.T) {
 		// Google
 		{"Gemini key", 400, `{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}`, nil, llm.KindAuth},
 		{"Gemini in an array", 400, `[{"error":{"code":400,"message":"The input token count (1250074) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]`, nil, llm.KindContextOverflow},
+		{"Gemini on Vertex", 400, `{"error":{"code":400,"message":"Unable to submit request because the input token count is 1250074 but model only supports up to 1048576.","status":"INVALID_ARGUMENT"}}`, nil, llm.KindContextOverflow},
+		{"Gemini, too many bytes", 400, `{"error":{"code":400,"message":"Request payload size exceeds the limit: 20971520 bytes.","status":"INVALID_ARGUMENT"}}`, nil, llm.KindTooLarge},
 		{"Gemini by the day", 429, `{"error":{"code":429,"message":"You exceeded your current quota","status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}]}}`, nil, llm.KindQuota},
 		{"Gemini by the minute", 429, `{"error":{"code":429,"message":"You exceeded your current quota","status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"GenerateRequestsPerMinute"}]}]}}`, nil, llm.KindRateLimit},
 		{"Gemini busy", 503, `{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`, nil, llm.KindOverloaded},
