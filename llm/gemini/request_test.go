@@ -126,7 +126,8 @@ func TestBody(t *testing.T) {
 			`{"generationConfig":{"seed":1},"tools":[{"googleSearch":{}}],` + hi + `}`,
 		},
 		{
-			"no extra tools", "gemini-3-x", gemini.Options{},
+			"no extra tools", "gemini-3-x",
+			gemini.Options{},
 			ask(extra(`{"generationConfig":null,"toolConfig":null,"tools":[ ]}`)),
 			`{"tools":[{"functionDeclarations":[` + decl + `]}],` + hi + `}`,
 		},
