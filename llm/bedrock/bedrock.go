@@ -16,9 +16,9 @@
 // when the first request is sent: the AWS_… variables of the environment,
 // ~/.aws/config and ~/.aws/credentials with the programs that they name, SSO,
 // and the roles of containers and machines. That loader alone reads any
-// environment; it is asked for what
-// Options leave open, and for nothing else. What it cannot load is an error
-// that names the profile: a request never goes to another address instead.
+// environment; it is asked for what Options leave open, and for nothing else.
+// What it cannot load is an error that names the profile: a request never goes
+// to another address instead.
 package bedrock
 
 import (
