@@ -6,10 +6,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/anthropic"
 	"github.com/cantle-dev/cantle/llm/catalog"
+	"github.com/cantle-dev/cantle/llm/cohere"
+	"github.com/cantle-dev/cantle/llm/ollama"
 	"github.com/cantle-dev/cantle/llm/openai"
 )
 
@@ -24,6 +27,8 @@ type speaker struct {
 // speakers by wire.
 var speakers = map[string]speaker{
 	anthropic.Wire:       {Options.anthropic, []string{"beta", "cache", "version"}, false, []string{"adaptive", "budget"}},
+	cohere.Wire:          {Options.cohere, nil, false, nil},
+	ollama.Wire:          {Options.ollama, []string{"keepAlive"}, false, []string{"levels", "switch"}},
 	openai.WireChat:      {Options.chat, []string{"cache", "maxField", "organization", "project"}, true, []string{"enable_thinking", "flat", "nested", "template", "thinking"}},
 	openai.WireResponses: {Options.responses, []string{"cacheRetention", "organization", "project"}, true, nil},
 }
@@ -138,3 +143,23 @@ func profile(c Custom, m *catalog.Model) openai.Profile {
 }
 
 func profileNames() []string { return slices.Sorted(maps.Keys(openai.Profiles())) }
+
+func (o Options) cohere(k Known, key string) (llm.Model, error) {
+	c := k.Provider
+	return cohere.New(k.Info.Name, cohere.Options{
+		APIKey: key, BaseURL: c.BaseURL, Info: k.Info, Header: c.Header, Client: o.Client, Stall: o.Stall,
+	}), nil
+}
+
+func (o Options) ollama(k Known, key string) (llm.Model, error) {
+	c := k.Provider
+	oo := ollama.Options{APIKey: key, BaseURL: c.BaseURL, Info: k.Info, Header: c.Header, Client: o.Client, Stall: o.Stall}
+	if v := c.Set["keepAlive"]; v != "" {
+		d, err := time.ParseDuration(v)
+		if err != nil || d == 0 {
+			return nil, fmt.Errorf("provider: providers.%s: keepAlive is %q: write how long, as 30m or, for ever, -1s", c.Name, v)
+		}
+		oo.KeepAlive = d
+	}
+	return ollama.New(k.Info.Name, oo), nil
+}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cantle-dev/cantle/llm/anthropic"
+	"github.com/cantle-dev/cantle/llm/ollama"
 	"github.com/cantle-dev/cantle/llm/openai"
 )
 
@@ -35,10 +36,10 @@ func (o Options) List(ctx context.Context, provider string) (*Listing, error) {
 		return nil, err
 	}
 	kind := c.List
-	if kind == "" && c.Wire == anthropic.Wire {
-		kind = "anthropic"
+	if kind == "" && (c.Wire == anthropic.Wire || c.Wire == ollama.Wire) {
+		kind = c.Wire
 	}
-	if kind == "none" || c.Template() || kind != "anthropic" && c.Wire != openai.WireChat && c.Wire != openai.WireResponses {
+	if kind == "none" || c.Template() || kind != "anthropic" && c.Wire != ollama.Wire && c.Wire != openai.WireChat && c.Wire != openai.WireResponses {
 		return nil, fmt.Errorf("provider: %s: %w", provider, ErrNoList)
 	}
 	if c.Err != nil {

@@ -43,7 +43,7 @@ var adapters = map[string]adapter{
 	"gemini": func(x *wirecase.Exchange, base string, info llm.Info) llm.Model {
 		return gemini.New(x.Model(), gemini.Options{BaseURL: base, APIKey: key, Info: info})
 	},
-	"bedrock":     onBedrock,
+	"bedrock": onBedrock,
 	"cohere": func(x *wirecase.Exchange, base string, info llm.Info) llm.Model {
 		return cohere.New(x.Model(), cohere.Options{BaseURL: base, APIKey: key, Info: info})
 	},
