@@ -36,6 +36,7 @@ type block struct {
 	list                []json.RawMessage // citations, or the content of a result
 	raw                 json.RawMessage   // as it came, whole
 	call                int               // its number among the calls
+	early               bool              // the arguments came with the start
 	closed              bool
 }
 
@@ -94,13 +95,7 @@ func wholeBlock(raw json.RawMessage) (*block, error) {
 				return nil, err
 			}
 			b.id, b.name, b.typ = u.ID, u.Name, u.Type
-			in := bytes.TrimSpace(u.Input)
-			if s, ok := str(in); ok {
-				in = []byte(s)
-			}
-			if string(in) != "{}" {
-				b.input.Write(in)
-			}
+			b.arguments(u.Input)
 		case kindResult:
 			var r struct {
 				ID string `json:"toolUseId"`
@@ -127,6 +122,18 @@ func wholeBlock(raw json.RawMessage) (*block, error) {
 		return nil, nil // empty
 	}
 	return b, nil
+}
+
+// arguments takes those that came whole. Some models put them in a string; none
+// look the same as those that are to come.
+func (b *block) arguments(in json.RawMessage) {
+	in = bytes.TrimSpace(in)
+	if s, ok := str(in); ok {
+		in = []byte(s)
+	}
+	if s := string(in); s != "{}" && s != "null" {
+		b.input.WriteString(s)
+	}
 }
 
 // part is the block as a part; nil if there is nothing in it that can go back.

@@ -225,22 +225,25 @@ func (d *decoder) event(ev wire.Event) error {
 	return nil
 }
 
-// begin starts a block; only those of tools have a start.
+// begin starts a block; only those of tools have a start. Another at an index
+// whose block is still open is one that its server did not number.
 func (d *decoder) begin(p *payload) error {
-	if old := d.open[p.Index]; old != nil && !old.closed {
-		return fmt.Errorf("block %d begins twice", p.Index)
-	}
 	b := &block{}
 	switch {
 	case p.Start.Call != nil:
 		u := p.Start.Call
 		b.kind, b.id, b.name, b.typ = kindCall, u.ID, u.Name, u.Type
+		b.arguments(u.Input)
+		b.early = b.input.Len() > 0
 	case p.Start.Result != nil:
 		r := p.Start.Result
 		b.kind, b.id, b.typ, b.status = kindResult, r.ID, r.Type, r.Status
 	default:
 		delete(d.open, p.Index) // its first delta says what it is
 		return nil
+	}
+	if old := d.open[p.Index]; old != nil && !old.closed && old.kind == b.kind && old.id == b.id && b.id != "" {
+		return fmt.Errorf("block %d begins twice", p.Index)
 	}
 	d.open[p.Index] = b
 	d.add(b)
@@ -290,6 +293,9 @@ func (d *decoder) delta(p *payload) error {
 		in, ok := str(x.Call.Input)
 		if !ok && !isNull(x.Call.Input) {
 			in = string(x.Call.Input)
+		}
+		if b.early {
+			in = "" // they came with the start
 		}
 		b.input.WriteString(in)
 		if b.typ != server && in != "" {

@@ -31,10 +31,15 @@ func (c *counters) both() (usage, reported *llm.Usage) {
 		CacheRead:  int64(max(c.CacheRead, c.CacheReadCount)),
 		CacheWrite: int64(max(c.CacheWrite, c.CacheWriteCount)),
 	}
+	var written int64
 	for _, d := range c.CacheDetails {
+		written += int64(d.Input)
 		if d.TTL == "1h" {
 			u.CacheWrite1h += int64(d.Input)
 		}
+	}
+	if u.CacheWrite == 0 {
+		u.CacheWrite = written
 	}
 	u.CacheWrite1h = min(u.CacheWrite1h, u.CacheWrite)
 	r := u
