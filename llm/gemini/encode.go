@@ -40,9 +40,7 @@ func (m *Model) encode(ms []llm.Message, i int) encoded {
 			}
 			continue
 		case llm.ToolCall:
-			// Models of this generation refuse a turn whose first call has no
-			// signature. This is the one that says that there is none.
-			if part := m.call(p, native); !signed && m.generation >= 3 {
+			if part := m.call(p, native); !signed && m.wantsSignatures() {
 				signed = true
 				others = join(others, append(part[:len(part)-1], `,"thoughtSignature":"`+unsigned+`"}`...))
 			} else {
@@ -62,8 +60,8 @@ func (m *Model) encode(ms []llm.Message, i int) encoded {
 	return append(append(b, results...), others...)
 }
 
-// unsigned is "skip_thought_signature_validator", in base64 as the wire wants
-// its bytes.
+// unsigned is the signature that says that there is none:
+// "skip_thought_signature_validator", in base64 as the wire wants its bytes.
 const unsigned = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 
 func join(b, part []byte) []byte {

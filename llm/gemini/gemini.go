@@ -175,6 +175,13 @@ func generation(name string) int {
 	return n
 }
 
+// wantsSignatures reports whether the model refuses a turn whose first call has
+// no signature: from generation 3 on, which is also what the names that stand
+// for the latest stand for.
+func (m *Model) wantsSignatures() bool {
+	return m.generation >= 3 || m.generation == 0 && strings.HasSuffix(m.info.Name, "-latest")
+}
+
 // family is a model's name without its date and its stage: signatures hold
 // within it.
 func family(name string) string { return dated().ReplaceAllString(name, "") }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/internal/wire"
@@ -54,6 +55,9 @@ type fileJSON struct {
 
 // newPart reads a part; nil is one that there is nothing in.
 func newPart(raw json.RawMessage) *part {
+	if s, ok := onlyText(raw); ok {
+		return &part{kind: kindText, text: s}
+	}
 	var f map[string]json.RawMessage
 	if json.Unmarshal(raw, &f) != nil || len(f) == 0 {
 		return nil
@@ -108,6 +112,43 @@ func newPart(raw json.RawMessage) *part {
 	return p
 }
 
+// onlyText reads a part that is {"text":"…"} and no more, as nearly all are,
+// without the cost of the others. The part must be valid JSON.
+func onlyText(raw []byte) (string, bool) {
+	b, ok := bytes.CutPrefix(raw, []byte("{"))
+	if ok {
+		b, ok = bytes.CutPrefix(bytes.TrimLeft(b, blanks), []byte(`"text"`))
+	}
+	if ok {
+		b, ok = bytes.CutPrefix(bytes.TrimLeft(b, blanks), []byte(":"))
+	}
+	if !ok {
+		return "", false
+	}
+	b = bytes.TrimLeft(b, blanks)
+	end := bytes.LastIndexByte(b, '"')
+	if end < 1 || b[0] != '"' || string(bytes.TrimLeft(b[end+1:], blanks)) != "}" {
+		return "", false
+	}
+	text := b[1:end]
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			return "", false // another field follows
+		case '\\':
+			i++
+		}
+	}
+	if bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text) {
+		return string(text), true
+	}
+	var s string
+	err := json.Unmarshal(b[:end+1], &s)
+	return s, err == nil
+}
+
+const blanks = " \t\r\n"
+
 // first is the kind that a part with data of two kinds is taken for.
 func first(a, b string) string {
 	for _, k := range [...]string{kindCall, "inlineData", "fileData", kindText} {
@@ -161,10 +202,11 @@ func (p *part) toolCall(cut bool) llm.ToolCall {
 		tc.Input, tc.Malformed = wire.Input(string(c.input()))
 	}
 	switch {
-	case c.sent == c.id && p.raw != nil && !c.pieces && tc.Malformed == "":
+	case c.sent == c.id && p.raw != nil && !c.pieces && tc.Malformed == "" && safeName(c.name) == c.name:
 		tc.Raw = p.raw
 	case p.signature != nil:
-		// It came in pieces, or with an id that another has: made again.
+		// It came in pieces, with an id that another has, or with a name that
+		// no tool can have, which its result will not have either: made again.
 		b := []byte(`{"functionCall":{`)
 		if c.sent == c.id {
 			b = append(wire.AppendString(append(b, `"id":`...), c.id), ',')

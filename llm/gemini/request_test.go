@@ -263,6 +263,11 @@ func TestMessages(t *testing.T) {
 			hi + `,{"role":"model","parts":[{"functionCall":{"name":"Read","args":{"a":1}}` + unsigned + `}]},{"role":"user","parts":[{"functionResponse":{"name":"Read","response":{"output":"x"}}}]}`,
 		},
 		{
+			"calls of another provider, to the latest", "gemini-flash-latest", sees,
+			[]llm.Message{llm.UserText("hi"), model(claude, call("toolu_1", "")), user(result("toolu_1", llm.Text{Text: "x"}))},
+			hi + `,{"role":"model","parts":[{"functionCall":{"id":"toolu_1","name":"Read","args":{"a":1}}` + unsigned + `}]},{"role":"user","parts":[{"functionResponse":{"id":"toolu_1","name":"Read","response":{"output":"x"}}}]}`,
+		},
+		{
 			"names and custom tools", "gemini-2.5-x", sees,
 			[]llm.Message{
 				llm.UserText("hi"),
