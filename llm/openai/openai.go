@@ -131,8 +131,19 @@ func (m *Chat) Info() llm.Info { return m.info }
 // Stream is [llm.Model].Stream.
 func (m *Chat) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
 	return wire.Sequence(
-		func() (*wire.Stream, error) { return m.post(ctx, req) },
-		func(s *wire.Stream) wire.Decoder { return newDecoder(m.info, s) },
+		func() (*wire.Stream, error) {
+			if err := m.tooLong(req); err != nil {
+				return nil, err
+			}
+			return m.post(ctx, req)
+		},
+		func(s *wire.Stream) wire.Decoder {
+			d := newDecoder(m.info, s)
+			if m.profile.Cuts {
+				return uncut{d, m, llm.Estimate(req)}
+			}
+			return d
+		},
 	)
 }
 

@@ -27,6 +27,9 @@ type Profile struct {
 	Minimal bool
 	// Developer sends the system prompt with the role developer.
 	Developer bool
+	// Cuts says that the server cuts a prompt that is too long for the window
+	// without a word: Info.Context and what is reported are looked at instead.
+	Cuts bool
 	// NoUsage leaves stream_options out.
 	NoUsage bool
 	// Reasoning is the field in which the assistant's thinking goes back, for
@@ -87,7 +90,7 @@ var profiles = map[string]Profile{
 	"nvidia":      {},
 	"github":      {},
 	"mistral":     {ShortIDs: true},
-	"ollama":      {Effort: "flat", NoInclude: true},
+	"ollama":      {Effort: "flat", Cuts: true, NoInclude: true},
 	"lmstudio":    {NoInclude: true},
 	"llamacpp":    {Effort: "template", Reasoning: "reasoning_content"},
 	"vllm":        {Effort: "template"},
