@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/cantle-dev/cantle/llm"
-	"github.com/cantle-dev/cantle/llm/ollama"
 	"github.com/cantle-dev/cantle/llm/internal/wirecase"
+	"github.com/cantle-dev/cantle/llm/ollama"
 )
 
 // TestRecorded replays recorded exchanges, where they are there.

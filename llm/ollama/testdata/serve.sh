@@ -91,5 +91,11 @@ sed "s|^FROM .*|FROM $gguf|" "$here/Modelfile" >"$dir/Modelfile"
 	cat "$dir/create.log" >&2
 	exit 1
 }
+# The same with a window that is soon full, for wires that cannot set it.
+printf 'FROM smollm2\nPARAMETER num_ctx 256\n' >"$dir/Modelfile.256"
+"$bin" create smollm2-256 -f "$dir/Modelfile.256" >"$dir/create.log" 2>&1 || {
+	cat "$dir/create.log" >&2
+	exit 1
+}
 echo ready
 wait "$server"
