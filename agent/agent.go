@@ -95,7 +95,7 @@ func New(m llm.Model, opts Options) (*Agent, error) {
 	if m == nil {
 		return nil, errors.New("agent: no model")
 	}
-	if _, err := index(opts.Tools); err != nil {
+	if _, _, err := index(opts.Tools); err != nil {
 		return nil, err
 	}
 	if opts.Schema != nil && !json.Valid(opts.Schema.JSON) {
@@ -121,22 +121,28 @@ func (a *Agent) Model() llm.Model { return a.model }
 // Options returns the agent's options with their defaults filled in.
 func (a *Agent) Options() Options { return a.opts }
 
-func index(ts []tool.Tool) (map[string]tool.Tool, error) {
-	byName := make(map[string]tool.Tool, len(ts))
-	for _, t := range ts {
+// known is a tool with what it says of itself, which is asked for once a run.
+type known struct {
+	tool.Tool
+	spec tool.Spec
+}
+
+func index(ts []tool.Tool) (map[string]known, []string, error) {
+	byName, names := make(map[string]known, len(ts)), make([]string, len(ts))
+	for i, t := range ts {
 		if t == nil {
-			return nil, errors.New("agent: a tool is nil")
+			return nil, nil, errors.New("agent: a tool is nil")
 		}
-		n := t.Spec().Name
-		if n == "" {
-			return nil, errors.New("agent: a tool has no name")
+		spec := t.Spec()
+		if spec.Name == "" {
+			return nil, nil, errors.New("agent: a tool has no name")
 		}
-		if _, dup := byName[n]; dup {
-			return nil, fmt.Errorf("agent: two tools are named %q", n)
+		if _, dup := byName[spec.Name]; dup {
+			return nil, nil, fmt.Errorf("agent: two tools are named %q", spec.Name)
 		}
-		byName[n] = t
+		byName[spec.Name], names[i] = known{t, spec}, spec.Name
 	}
-	return byName, nil
+	return byName, names, nil
 }
 
 // Run runs the agent on s until it stops. With no input it goes on where the

@@ -60,22 +60,18 @@ func (r *runner) prepare(calls []llm.ToolCall) []*one {
 	for i, c := range calls {
 		o := &one{call: c}
 		ones[i] = o
-		t := r.tools[c.Name]
+		t, ok := r.tools[c.Name]
 		switch {
-		case t == nil:
-			names := make([]string, len(r.order))
-			for i, t := range r.order {
-				names[i] = t.Spec().Name
-			}
-			o.settle(tool.Unknown(c.Name, names), OutcomeInvalid)
+		case !ok:
+			o.settle(tool.Unknown(c.Name, r.names), OutcomeInvalid)
 			continue
 		case c.Malformed != "":
 			o.settle(tool.Error("Not run: the arguments are not a JSON object: "+clip(c.Malformed, 200)), OutcomeInvalid)
 			continue
 		}
-		o.tool, o.spec = t, t.Spec()
+		o.tool, o.spec = t.Tool, t.spec
 		input := c.Input
-		if n, ok := t.(tool.Normalizer); ok && !c.Custom {
+		if n, ok := t.Tool.(tool.Normalizer); ok && !c.Custom {
 			// Hooks and rules see each argument under its own name, whatever
 			// alias it came under.
 			in, err := n.Normalize(c.Input)

@@ -36,8 +36,9 @@ type runner struct {
 	seq      int
 	began    time.Time
 	system   string
-	tools    map[string]tool.Tool
+	tools    map[string]known
 	order    []tool.Tool
+	names    []string // of order
 	specs    []llm.ToolSpec
 	pot      *pot
 	meter    meter
@@ -56,6 +57,8 @@ type runner struct {
 	continues int // continuations of the present answer
 	empties   int
 	stitched  strings.Builder
+
+	worker *worker
 
 	mu       sync.Mutex
 	turn     *Turn
@@ -95,6 +98,7 @@ func run(st *Stream, yield func(Event, error) bool) {
 		return
 	}
 	defer release()
+	defer r.dismiss()
 
 	ctx, cancel := context.WithCancelCause(st.ctx)
 	defer cancel(nil)

@@ -104,7 +104,7 @@ func (r *runner) do(fn func()) {
 	r.mu.Lock()
 	r.events, r.phase = ch, phase
 	r.mu.Unlock()
-	go func() { defer close(done); fn() }()
+	r.hand(func() { defer close(done); fn() })
 	for {
 		select {
 		case e := <-ch:
@@ -119,4 +119,38 @@ func (r *runner) do(fn func()) {
 	r.mu.Unlock()
 	close(phase)
 	r.drain()
+}
+
+// worker carries phases out, one after the other, on a goroutine whose stack
+// has grown already. One that a phase has ended is followed by another.
+type worker struct {
+	jobs chan func()
+	gone chan struct{} // closed when its goroutine has ended
+}
+
+// hand gives fn to the run's worker.
+func (r *runner) hand(fn func()) {
+	if w := r.worker; w != nil {
+		select {
+		case w.jobs <- fn:
+			return
+		case <-w.gone:
+		}
+	}
+	w := &worker{jobs: make(chan func()), gone: make(chan struct{})}
+	r.worker = w
+	go func() {
+		defer close(w.gone)
+		for fn := range w.jobs {
+			fn()
+		}
+	}()
+	w.jobs <- fn
+}
+
+// dismiss ends the worker.
+func (r *runner) dismiss() {
+	if r.worker != nil {
+		close(r.worker.jobs)
+	}
 }

@@ -29,13 +29,9 @@ func (r *runner) start() error {
 		return err
 	}
 	info := r.model.Info()
-	names := make([]string, len(r.order))
-	for i, t := range r.order {
-		names[i] = t.Spec().Name
-	}
 	r.emit(RunStarted{
 		Run: r.res.Run, Session: r.s.ID(), Model: info.Ref(), StandIn: info.Traits.StandIn,
-		Dir: r.opts.Dir, Tools: names, Left: r.pot.left(r.budget.Turns),
+		Dir: r.opts.Dir, Tools: r.names, Left: r.pot.left(r.budget.Turns),
 	})
 	if r.pot.metersMoney() && info.Price == nil {
 		if !r.pot.metersTokens() {
@@ -113,14 +109,14 @@ func (r *runner) resolve() error {
 		setup.System = append(setup.System, answerSection)
 	}
 	var err error
-	if r.tools, err = index(setup.Tools); err != nil {
+	if r.tools, r.names, err = index(setup.Tools); err != nil {
 		return err
 	}
 	r.order = setup.Tools
 	r.system = strings.Join(setup.System, "\n\n")
-	r.specs = make([]llm.ToolSpec, len(r.order))
-	for i, t := range r.order {
-		s := t.Spec()
+	r.specs = make([]llm.ToolSpec, len(r.names))
+	for i, name := range r.names {
+		s := r.tools[name].spec
 		r.specs[i] = llm.ToolSpec{Name: s.Name, Description: s.Description, Input: s.Input, Format: s.Format, Deferred: s.Deferred}
 	}
 	return nil

@@ -28,7 +28,7 @@ type turnKey struct{}
 func FromContext(ctx context.Context) *Turn { t, _ := ctx.Value(turnKey{}).(*Turn); return t }
 
 // Tool returns the run's tool of that name, or nil.
-func (t *Turn) Tool(name string) tool.Tool { return t.r.tools[name] }
+func (t *Turn) Tool(name string) tool.Tool { return t.r.tools[name].Tool }
 
 // Tools returns the run's tools, in the order in which the model was told of
 // them. The caller must not change the slice.
