@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,28 +10,83 @@ import (
 	"github.com/cantle-dev/cantle/agent"
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/anthropic"
+	"github.com/cantle-dev/cantle/llm/bedrock"
+	"github.com/cantle-dev/cantle/llm/cohere"
+	"github.com/cantle-dev/cantle/llm/gemini"
 	"github.com/cantle-dev/cantle/llm/llmtest"
+	"github.com/cantle-dev/cantle/llm/ollama"
 	"github.com/cantle-dev/cantle/llm/openai"
 	"github.com/cantle-dev/cantle/tool"
 )
 
+// adapters make a model for each wire.
+var adapters = map[string]func(url string, c *http.Client) llm.Model{
+	llmtest.WireAnthropic: func(url string, c *http.Client) llm.Model {
+		return anthropic.New("m", anthropic.Options{BaseURL: url, Client: c})
+	},
+	llmtest.WireChat: func(url string, c *http.Client) llm.Model {
+		return openai.NewChat("m", openai.Options{BaseURL: url, Client: c})
+	},
+	llmtest.WireResponses: func(url string, c *http.Client) llm.Model {
+		return openai.NewResponses("m", openai.Options{BaseURL: url, Client: c})
+	},
+	llmtest.WireGemini: func(url string, c *http.Client) llm.Model {
+		return gemini.New("gemini-3-m", gemini.Options{BaseURL: url, Client: c})
+	},
+	llmtest.WireBedrock: func(url string, c *http.Client) llm.Model {
+		return bedrock.New("anthropic.claude-m", bedrock.Options{BaseURL: url, APIKey: "k", Region: "us-east-1", Client: c})
+	},
+	llmtest.WireCohere: func(url string, c *http.Client) llm.Model {
+		return cohere.New("m", cohere.Options{BaseURL: url, Client: c})
+	},
+	llmtest.WireOllama: func(url string, c *http.Client) llm.Model {
+		return ollama.New("m", ollama.Options{BaseURL: url, Client: c, NumCtx: 64_000})
+	},
+}
+
 // onWires runs fn on each wire, against a server that refuses what a provider
 // would and plays steps.
 func onWires(t *testing.T, fn func(t *testing.T, m llm.Model), steps ...llmtest.Reply) {
-	for _, wire := range []string{llmtest.WireAnthropic, llmtest.WireChat} {
+	play := func(t *testing.T) llmtest.Player { return llmtest.Play(t, steps...) }
+	onServers(t, play, func(t *testing.T, _ *llmtest.Server, m llm.Model) { fn(t, m) })
+}
+
+func onServers(t *testing.T, play func(t *testing.T) llmtest.Player, fn func(t *testing.T, s *llmtest.Server, m llm.Model)) {
+	for _, wire := range llmtest.Wires() {
 		t.Run(wire, func(t *testing.T) {
-			srv := llmtest.NewServer(t, llmtest.Play(t, steps...))
+			srv := llmtest.NewServer(t, play(t))
 			client := &http.Client{Transport: new(http.Transport)}
 			t.Cleanup(client.CloseIdleConnections)
-			var m llm.Model
-			if wire == llmtest.WireAnthropic {
-				m = anthropic.New("m", anthropic.Options{BaseURL: srv.BaseURL(wire), Client: client})
-			} else {
-				m = openai.NewChat("m", openai.Options{BaseURL: srv.BaseURL(wire), Client: client})
-			}
-			fn(t, m)
+			fn(t, srv, adapters[wire](srv.BaseURL(wire), client))
 		})
 	}
+}
+
+// TestCacheOnEveryWire: in a run of 20 turns each request extends the last,
+// byte for byte, and nine tenths of the prompts come from the provider's cache.
+func TestCacheOnEveryWire(t *testing.T) {
+	const turns = 20
+	play := func(*testing.T) llmtest.Player {
+		return llmtest.Turns(turns, "Echo", func(i int) any { return textIn{fmt.Sprint("hi ", i)} })
+	}
+	onServers(t, play, func(t *testing.T, srv *llmtest.Server, m llm.Model) {
+		res, err := run(t, m, agent.Options{
+			System: llmtest.LongText(6000), Tools: []tool.Tool{echo()},
+		}, open(t), "go")
+		if err != nil || res.Text != "Done." || res.Turns != turns {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		report := llmtest.CacheOf(srv.Requests())
+		for _, err := range report.Breaks {
+			t.Error(err)
+		}
+		if report.Share() < 0.9 {
+			t.Errorf("%.1f %% of the prompts came from the cache, want 90 %%", 100*report.Share())
+		}
+		if got := res.Usage.CacheRead; got != report.Read && m.Info().Wire != llmtest.WireOllama { // which does not tell
+			t.Errorf("the run counts %d tokens from the cache, the provider %d", got, report.Read)
+		}
+	})
 }
 
 // TestToolsAndASchemaTogether: the answer has its form also where there are

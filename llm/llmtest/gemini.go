@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/cantle-dev/cantle/llm"
@@ -46,8 +47,13 @@ func (w geminiWire) failed(f failure) string { return w.frame(w.refuse(http.Head
 func (geminiWire) frame(data []byte) string { return "data: " + string(data) + "\r\n\r\n" }
 
 // CallSignature is the thought signature that a [Server] puts on the first
-// call of an answer on Gemini, and wants back with it.
-func CallSignature(name string) string { return Sign("call of " + name) }
+// call of an answer on Gemini, and wants back with it. Signs that no name of
+// a tool has do not count, since a client may put others in their place.
+func CallSignature(name string) string {
+	return Sign("call of " + oddSigns.ReplaceAllString(name, "_"))
+}
+
+var oddSigns = regexp.MustCompile(`[^a-zA-Z0-9_.:-]`)
 
 // endSignature is on the empty text that ends an answer without calls.
 var endSignature = Sign("end")

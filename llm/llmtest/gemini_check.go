@@ -11,7 +11,7 @@ import (
 	"github.com/cantle-dev/cantle/llm"
 )
 
-var geminiNames = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`)
+var geminiNames = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`)
 
 var geminiFields = strings.Fields(`contents tools toolConfig safetySettings systemInstruction generationConfig cachedContent labels serviceTier store model modelArmorConfig`)
 

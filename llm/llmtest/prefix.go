@@ -47,11 +47,15 @@ func CacheOf(rs []*Exchange) CacheReport {
 }
 
 // Turns is a Player of a conversation of n requests with the tool of that
-// name, which is called with args: with thinking, with and without text beside
+// name, whose call i has the arguments that args returns: with thinking, with and without text beside
 // the call, one call and several, arguments that are broken. The last request
 // is answered with a text.
-func Turns(n int, name string, args any) Player {
+func Turns(n int, name string, args func(i int) any) Player {
 	return func(e *Exchange) Reply {
+		made := 0
+		for _, m := range e.Request.Messages {
+			made += len(m.Parts.Calls())
+		}
 		turn := e.Turn()
 		var r Reply
 		if turn%3 == 0 {
@@ -63,9 +67,9 @@ func Turns(n int, name string, args any) Player {
 		if turn%2 == 0 {
 			r = r.Say(fmt.Sprintf("Now step %d.", turn))
 		}
-		r = r.Call(name, args)
+		r = r.Call(name, args(made))
 		if turn%4 == 1 {
-			r = r.Call(name, args)
+			r = r.Call(name, args(made+1))
 		}
 		if turn%5 == 2 {
 			r = r.Call(name, `{"cut`)
@@ -81,7 +85,7 @@ func Turns(n int, name string, args any) Player {
 func TestCache(t *testing.T, h Harness) CacheReport {
 	t.Helper()
 	const turns, least = 20, 0.9
-	s := NewServer(t, Turns(turns, "Look", map[string]string{"thing": "the sea"}))
+	s := NewServer(t, Turns(turns, "Look", func(i int) any { return map[string]string{"thing": fmt.Sprint("sea ", i)} }))
 	m := h.New(t, s.BaseURL(h.Wire))
 	req := modelRequest()
 	req.System = LongText(6000)
