@@ -12,6 +12,21 @@ import (
 	"github.com/cantle-dev/cantle/llm/llmtest"
 )
 
+func TestModel(t *testing.T) {
+	for _, name := range []string{"gemini-3-x", "gemini-2.5-x"} {
+		t.Run(name, func(t *testing.T) {
+			llmtest.TestModel(t, llmtest.Harness{Wire: gemini.Wire, New: func(t testing.TB, base string) llm.Model {
+				tr := llmtest.Loopback()
+				t.Cleanup(tr.CloseIdleConnections)
+				return gemini.New(name, gemini.Options{
+					BaseURL: base, APIKey: "key-for-tests", Client: &http.Client{Transport: tr},
+					Info: llm.Info{Traits: llm.Traits{Images: true, PDF: true, Thinking: true, Schema: true}},
+				})
+			}})
+		})
+	}
+}
+
 // TestContract holds the model to the contract of [llm.Model], against a server
 // that answers every request alike.
 func TestContract(t *testing.T) {
