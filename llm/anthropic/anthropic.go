@@ -100,7 +100,7 @@ func New(name string, opts Options) *Model {
 	if strings.HasPrefix(opts.Path, "/v1/") {
 		m.base = strings.TrimRight(strings.TrimSuffix(m.base, "/v1"), "/")
 	}
-	m.key = fmt.Sprintf("%s %s %s images=%t pdf=%t", Wire, info.Provider, family(name), info.Traits.Images, info.Traits.PDF)
+	m.key = fmt.Sprintf("%s %s %s images=%t pdf=%t fetch=%t", Wire, info.Provider, family(name), info.Traits.Images, info.Traits.PDF, opts.Framing.New == nil)
 	return m
 }
 

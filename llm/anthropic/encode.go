@@ -171,6 +171,8 @@ func (m *Model) blob(p llm.Blob) []byte {
 	switch {
 	case len(p.Data) == 0 && p.URL == "":
 		return note(p, "it is empty")
+	case p.URL != "" && m.opts.Framing.New != nil: // Bedrock
+		return note(p, "this service does not fetch files: it takes their bytes")
 	case mime == "application/pdf":
 		if kind = "document"; !m.info.Traits.PDF {
 			return note(p, "this model takes no documents")

@@ -46,7 +46,11 @@ func (a *account) load(ctx context.Context) (*aws.Config, error) {
 	if err != nil {
 		var gone config.SharedConfigProfileNotExistError
 		if errors.As(err, &gone) {
-			return nil, fmt.Errorf("there is no profile %q in the AWS configuration (~/.aws/config, ~/.aws/credentials): name another, or make it with `aws configure --profile %s`", gone.Profile, gone.Profile)
+			from := ""
+			if name := a.name(); name != "" && name != gone.Profile {
+				from = fmt.Sprintf(", which the profile %q builds on", name)
+			}
+			return nil, fmt.Errorf("there is no profile %q in the AWS configuration (~/.aws/config, ~/.aws/credentials)%s: name another, or make it with `aws configure --profile %s`", gone.Profile, from, gone.Profile)
 		}
 		return nil, fmt.Errorf("the AWS configuration%s cannot be loaded: %w", a.of(), err)
 	}
@@ -54,11 +58,20 @@ func (a *account) load(ctx context.Context) (*aws.Config, error) {
 	return a.cfg, nil
 }
 
-func (a *account) of() string {
-	if a.profile == "" {
-		return ""
+// name is that of the profile, also of one that the loader found in the
+// environment.
+func (a *account) name() string {
+	if env, err := config.NewEnvConfig(); a.profile == "" && err == nil {
+		return env.SharedConfigProfile
 	}
-	return fmt.Sprintf(" (profile %q)", a.profile)
+	return a.profile
+}
+
+func (a *account) of() string {
+	if name := a.name(); name != "" {
+		return fmt.Sprintf(" (profile %q)", name)
+	}
+	return ""
 }
 
 // credentials are those of the account at this time; the SDK renews the ones

@@ -160,13 +160,15 @@ func TestAddress(t *testing.T) {
 		"no such profile":                  {opts: bedrock.Options{Profile: "gone"}, err: `there is no profile "gone"`},
 		"nor with a region":                {opts: bedrock.Options{Profile: "gone", Region: "us-east-1", BaseURL: "https://x.test"}, err: `there is no profile "gone"`},
 		"no such profile of the variable":  {env: [2]string{"AWS_PROFILE", "lost"}, err: `there is no profile "lost"`},
+		"a profile that leads nowhere":     {env: [2]string{"AWS_PROFILE", "chained"}, err: `which the profile "chained" builds on`},
+		"nor one of the options":           {opts: bedrock.Options{Profile: "chained", Region: "us-east-1"}, err: `which the profile "chained" builds on`},
 		"no region":                        {opts: bedrock.Options{Profile: "nowhere"}, err: `no AWS region (profile "nowhere")`},
 		"a region that is none":            {opts: bedrock.Options{Region: "us-east-1.evil.test/"}, err: "no name of an AWS region"},
 		"a configuration that is damaged":  {env: [2]string{"AWS_USE_FIPS_ENDPOINT", "perhaps"}, err: "cannot be loaded"},
 		"a profile without any credential": {opts: bedrock.Options{Profile: "empty", Region: "us-east-1"}, err: `profile "empty"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			aws(t, config+"[profile empty]\n", credentials)
+			aws(t, config+"[profile empty]\n[profile chained]\nregion = us-east-1\nrole_arn = arn:aws:iam::1:role/r\nsource_profile = missing\n", credentials)
 			if tt.env[0] != "" {
 				t.Setenv(tt.env[0], tt.env[1])
 			}

@@ -342,6 +342,12 @@ func TestAnthropic(t *testing.T) {
 		t.Errorf("%v %s", err, seen.sent)
 	}
 
+	o.Info.Traits.Images = true
+	pictures := &llm.Request{Messages: []llm.Message{user(llm.Blob{MIME: "image/png", URL: "https://x.test/y", Name: "y"}, llm.Blob{MIME: "image/png", Data: []byte("x")})}}
+	if _, err := llm.Generate(t.Context(), bedrock.NewAnthropic("m", o), pictures); err != nil || strings.Contains(seen.sent, "https") || !strings.Contains(seen.sent, "y was left out") || !strings.Contains(seen.sent, "base64") {
+		t.Errorf("%v %s", err, seen.sent)
+	}
+
 	// An answer in one piece, exceptions, a cut, and what is no chunk.
 	o = options(&capture{body: []byte(`{"id":"m","type":"message","model":"c","content":[{"type":"text","text":"x"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`)})
 	o.NoStream = true
@@ -405,4 +411,20 @@ func FuzzStream(f *testing.F) {
 		// What came in must be able to go back.
 		sent(t, options(nil), &llm.Request{Messages: []llm.Message{llm.UserText("hi"), r.Message, llm.UserText("go on")}})
 	})
+}
+
+func BenchmarkDelta(b *testing.B) {
+	const n = 5000
+	body := frames(b, `messageStart {"role":"assistant"}`)
+	body = append(body, bytes.Repeat(frames(b, `contentBlockDelta {"contentBlockIndex":0,"delta":{"text":" word"},"p":"abcdefghijklm"}`), n)...)
+	body = append(body, frames(b, `messageStop {"stopReason":"end_turn"}
+metadata {"usage":{"inputTokens":1,"outputTokens":1}}`)...)
+	m := answer(body)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := llm.Generate(b.Context(), m, hi); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/delta")
 }
