@@ -27,14 +27,21 @@ const (
 //
 //	{"error":{"type":"throttlingException","message":…}}
 type frames struct {
-	r       io.Reader
-	buf     []byte
-	payload []byte
-	dec     *eventstream.Decoder
-	err     error // sticky
+	r   io.Reader
+	buf []byte
+	dec *eventstream.Decoder
+	// heads are the headers that came, by their bytes: a stream has few that
+	// differ, and to decode them is most of the work.
+	heads map[string]eventstream.Headers
+	err   error // sticky
 }
 
-func newFrames(r io.Reader) wire.Frames { return &frames{r: r, dec: eventstream.NewDecoder()} }
+// maxHeads is how many are remembered.
+const maxHeads = 16
+
+func newFrames(r io.Reader) wire.Frames {
+	return &frames{r: r, dec: eventstream.NewDecoder(), heads: map[string]eventstream.Headers{}}
+}
 
 // Next is [wire.Frames].Next.
 func (f *frames) Next() (wire.Event, error) {
@@ -62,7 +69,8 @@ func (f *frames) next() (wire.Event, error) {
 	if n < leastFrame || n > maxFrame {
 		return wire.Event{}, fmt.Errorf("%w: a frame of %d bytes: must be from %d to %d", wire.ErrFraming, n, leastFrame, maxFrame)
 	}
-	if headers := binary.BigEndian.Uint32(f.buf[4:]); headers > n-leastFrame {
+	headers := binary.BigEndian.Uint32(f.buf[4:])
+	if headers > n-leastFrame {
 		return wire.Event{}, fmt.Errorf("%w: headers of %d bytes in a frame of %d", wire.ErrFraming, headers, n)
 	}
 	if int(n) > len(f.buf) {
@@ -74,33 +82,43 @@ func (f *frames) next() (wire.Event, error) {
 		}
 		return wire.Event{}, err
 	}
-	msg, err := f.dec.Decode(bytes.NewReader(f.buf[:n]), f.payload)
-	if err != nil {
-		// No cause: the end of the frame is not that of the stream.
-		return wire.Event{}, fmt.Errorf("%w: %s", wire.ErrFraming, err.Error())
+	whole := f.buf[:n]
+	if crc32.ChecksumIEEE(whole[:n-4]) != binary.BigEndian.Uint32(whole[n-4:]) {
+		return wire.Event{}, fmt.Errorf("%w: the checksum of a frame is wrong", wire.ErrFraming)
 	}
-	f.payload = msg.Payload
-	return event(&msg), nil
+	block := whole[preludeSize : preludeSize+headers]
+	heads, known := f.heads[string(block)]
+	if !known {
+		msg, err := f.dec.Decode(bytes.NewReader(whole), nil)
+		if err != nil {
+			// No cause: the end of the frame is not that of the stream.
+			return wire.Event{}, fmt.Errorf("%w: %s", wire.ErrFraming, err.Error())
+		}
+		if heads = msg.Headers; len(f.heads) < maxHeads {
+			f.heads[string(block)] = heads
+		}
+	}
+	return event(heads, whole[preludeSize+headers:n-4]), nil
 }
 
-func event(msg *eventstream.Message) wire.Event {
+func event(heads eventstream.Headers, payload []byte) wire.Event {
 	head := func(name string) string {
-		if v := msg.Headers.Get(name); v != nil {
+		if v := heads.Get(name); v != nil {
 			return v.String()
 		}
 		return ""
 	}
 	var why wire.Body
-	switch head(eventstreamType) {
+	switch head(":message-type") {
 	case "exception":
 		why.Value("type", head(":exception-type"))
 	case "error":
 		why.Value("type", head(":error-code"))
 		why.Value("message", head(":error-message"))
 	default:
-		return wire.Event{Name: head(":event-type"), Data: msg.Payload}
+		return wire.Event{Name: head(":event-type"), Data: payload}
 	}
-	payload := bytes.TrimSpace(msg.Payload)
+	payload = bytes.TrimSpace(payload)
 	switch {
 	case len(payload) > 0 && payload[0] == '{' && json.Valid(payload):
 		if err := why.Merge(payload); err != nil {
@@ -113,8 +131,6 @@ func event(msg *eventstream.Message) wire.Event {
 	data.Raw("error", why.Bytes())
 	return wire.Event{Name: "error", Data: data.Bytes()}
 }
-
-const eventstreamType = ":message-type"
 
 // chunks is the framing of invoke-with-response-stream: frames whose payload
 // is {"bytes": the base64 of an event of the model's own wire}.

@@ -235,6 +235,17 @@ func TestDamage(t *testing.T) {
 			t.Errorf("a frame of %d bytes: %v", size, err)
 		}
 	}
+	// An error of the framing's own kind, and headers that are none.
+	e := frame(t, "", ":message-type", "error", ":error-code", "internalServerException", ":error-message", "Oops.")
+	if _, err := llm.Generate(t.Context(), answer(e), hi); !llm.IsKind(err, llm.KindServer) || !strings.Contains(err.Error(), "Oops.") {
+		t.Errorf("an error frame: %v", err)
+	}
+	bad := frame(t, "{}", "name", "value")
+	bad[12+1+len("name")] = 99 // the type of the value
+	binary.BigEndian.PutUint32(bad[len(bad)-4:], crc32.ChecksumIEEE(bad[:len(bad)-4]))
+	if _, err := llm.Generate(t.Context(), answer(bad), hi); !llm.IsKind(err, llm.KindCorrupt) {
+		t.Errorf("a header of no type: %v", err)
+	}
 	for body, kind := range map[string]llm.Kind{
 		"event: message_start\ndata: {}\n\n":    llm.KindCorrupt,
 		"<html><title>Sign in</title></html>":   llm.KindNotFound,
