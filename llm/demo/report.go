@@ -21,7 +21,7 @@ const (
 // answer ends the script.
 func (s *script) answer() llm.Parts {
 	if s.req.Schema != nil {
-		return llm.Texts(string(sample(s.req.Schema.JSON, s.report())))
+		return llm.Texts(string(fill(s.req.Schema.JSON, s.report())))
 	}
 	return llm.Texts(s.report())
 }

@@ -121,7 +121,7 @@ func (s *script) did(p purpose) bool {
 
 // fill calls t with a value that fits its schema.
 func (s *script) fill(t llm.ToolSpec) llm.Parts {
-	in := sample(t.Input, s.report())
+	in := fill(t.Input, s.report())
 	if in[0] != '{' {
 		in = json.RawMessage("{}")
 	}
