@@ -302,9 +302,6 @@ func str(raw json.RawMessage) string {
 // Response is [wire.Decoder].Response.
 func (d *decoder) Response(whole bool) *llm.Response {
 	r := &llm.Response{ID: d.id, RequestID: d.s.RequestID(), Model: d.info.Name, StopRaw: d.finish}
-	if r.RequestID == "" {
-		r.RequestID = d.s.Header.Get("X-Debug-Trace-Id")
-	}
 	r.Message = llm.Message{
 		Role:   llm.RoleAssistant,
 		Origin: &llm.Origin{Provider: d.info.Provider, Model: d.info.Name, Wire: Wire},

@@ -2,6 +2,7 @@ package cohere_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -129,6 +130,31 @@ func TestAddress(t *testing.T) {
 		})}})
 		if _, err := llm.Generate(t.Context(), m, hi); err == nil || got != "http://model.test/v2/chat" {
 			t.Errorf("%s: the address is %s, error %v", base, got, err)
+		}
+	}
+}
+
+// TestErrors holds what kind of error Cohere's own are.
+func TestErrors(t *testing.T) {
+	for _, tt := range []struct {
+		status int
+		body   string
+		kind   llm.Kind
+	}{
+		{401, `{"id":"1","message":"invalid api token"}`, llm.KindAuth},
+		{400, `{"id":"1","message":"too many tokens: size limit exceeded by 25836 tokens. Try using shorter or fewer inputs.","error_type":"TOO_MANY_TOKENS"}`, llm.KindContextOverflow},
+		{404, `{"id":"1","message":"model 'command' was removed on September 15, 2025."}`, llm.KindNotFound},
+		{429, `{"id":"1","message":"You are using a Trial key, which is limited to 20 API calls / minute."}`, llm.KindRateLimit},
+		{422, `{"id":"1","message":"invalid request: tool_call_id not found"}`, llm.KindInvalidRequest},
+		{500, `{"id":"1","message":"internal server error"}`, llm.KindServer},
+	} {
+		m := cohere.New("m", cohere.Options{BaseURL: "http://model.test", Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: tt.status, Header: http.Header{"X-Debug-Trace-Id": {"trace-1"}}, Body: io.NopCloser(strings.NewReader(tt.body)), Request: r}, nil
+		})}})
+		_, err := llm.Generate(t.Context(), m, hi)
+		var e *llm.Error
+		if !errors.As(err, &e) || e.Kind != tt.kind || e.RequestID != "trace-1" {
+			t.Errorf("%s: error %v (%+v), want %s", tt.body, err, e, tt.kind)
 		}
 	}
 }

@@ -151,7 +151,7 @@ func float(f float64, unit time.Duration) time.Duration {
 }
 
 func requestID(h http.Header) string {
-	for _, name := range []string{"Request-Id", "X-Request-Id", "X-Amzn-Requestid", "Apim-Request-Id", "X-Goog-Request-Id", "Cf-Ray"} {
+	for _, name := range []string{"Request-Id", "X-Request-Id", "X-Amzn-Requestid", "Apim-Request-Id", "X-Goog-Request-Id", "X-Debug-Trace-Id", "Cf-Ray"} {
 		if v := h.Get(name); v != "" {
 			return v
 		}
