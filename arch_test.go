@@ -60,7 +60,7 @@ const featureLayer = "3 features"
 // stdlibOnly are the packages that bring no other module into a program.
 var stdlibOnly = []string{
 	"llm", "llm/anthropic", "llm/openai", "llm/gemini", "llm/cohere", "llm/ollama", "llm/wrap", "llm/llmtest", "llm/catalog", "llm/demo",
-	"llm/provider", "tool", "session", "session/jsonl", "agent",
+	"tool", "session", "session/jsonl", "agent",
 }
 
 // bubbleTea are the paths under which Bubble Tea has been published.

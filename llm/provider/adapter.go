@@ -6,12 +6,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/anthropic"
+	"github.com/cantle-dev/cantle/llm/bedrock"
 	"github.com/cantle-dev/cantle/llm/catalog"
 	"github.com/cantle-dev/cantle/llm/cohere"
+	"github.com/cantle-dev/cantle/llm/gemini"
 	"github.com/cantle-dev/cantle/llm/ollama"
 	"github.com/cantle-dev/cantle/llm/openai"
 )
@@ -22,15 +23,25 @@ type speaker struct {
 	options []string // those of Custom.Set that it knows
 	query   bool     // whether it takes Custom.Query
 	styles  []string // those of llm.Traits.ThinkingStyle
+	regions bool     // whether it makes the address of a region by itself
 }
 
 // speakers by wire.
 var speakers = map[string]speaker{
-	anthropic.Wire:       {Options.anthropic, []string{"beta", "cache", "version"}, false, []string{"adaptive", "budget"}},
-	cohere.Wire:          {Options.cohere, nil, false, nil},
-	ollama.Wire:          {Options.ollama, []string{"keepAlive"}, false, []string{"levels", "switch"}},
-	openai.WireChat:      {Options.chat, []string{"cache", "maxField", "organization", "project"}, true, []string{"enable_thinking", "flat", "nested", "template", "thinking"}},
-	openai.WireResponses: {Options.responses, []string{"cacheRetention", "organization", "project"}, true, nil},
+	anthropic.Wire: {build: Options.anthropic, options: []string{"beta", "cache", "version"}, styles: []string{"adaptive", "budget"}},
+	openai.WireChat: {
+		build: Options.chat, options: []string{"cache", "maxField", "organization", "project"}, query: true,
+		styles: []string{"enable_thinking", "enabled", "flat", "nested", "template", "thinking"},
+	},
+	openai.WireResponses: {build: Options.responses, options: []string{"cacheRetention", "organization", "project"}, query: true},
+	gemini.Wire:          {build: Options.gemini, styles: []string{"budget", "level"}},
+	wireVertex:           {build: Options.vertex, options: []string{"beta", "cache", "location", "project"}, styles: []string{"adaptive", "budget", "level"}, regions: true},
+	bedrock.Wire: {
+		build: Options.bedrock, options: []string{"beta", "cache", "family", "profile", "region"},
+		styles: []string{"adaptive", "budget", "effort", "nova", "qwen"}, regions: true,
+	},
+	cohere.Wire: {build: Options.cohere},
+	ollama.Wire: {build: Options.ollama, options: []string{"keepAlive", "numCtx"}, styles: []string{"levels", "switch"}},
 }
 
 // Wires are the wires that models can be opened on.
@@ -56,7 +67,10 @@ func (o Options) speak(k Known, key string) (llm.Model, error) {
 	if len(c.Query) > 0 && !s.query {
 		return nil, fmt.Errorf("provider: providers.%s.query: the wire %s has no query", c.Name, k.Info.Wire)
 	}
-	if style := k.Info.Traits.ThinkingStyle; style != "" && !slices.Contains(s.styles, style) && (k.Catalog == nil || style != k.Catalog.Traits.ThinkingStyle) {
+	for style := range strings.SplitSeq(k.Info.Traits.ThinkingStyle, "+") {
+		if style == "" || slices.Contains(s.styles, style) || k.Catalog != nil && k.Info.Traits.ThinkingStyle == k.Catalog.Traits.ThinkingStyle {
+			continue
+		}
 		return nil, fmt.Errorf("provider: models.%q: the wire %s has no thinkingStyle %q: %s", k.Ref, k.Info.Wire, style, choices(style, s.styles))
 	}
 	switch v := c.Set["cache"]; v {
@@ -136,6 +150,19 @@ func profile(c Custom, m *catalog.Model) openai.Profile {
 			p.MaxField = m.Compat.MaxField
 		}
 	}
+	switch c.Set["cache"] {
+	case "":
+		if m != nil && m.Compat.CacheControl {
+			p.CacheMarks = "5m"
+		}
+	case "off":
+	case "1h":
+		p.CacheMarks = "1h"
+	default:
+		if !p.CacheKey { // a server that has it needs no marks
+			p.CacheMarks = "5m"
+		}
+	}
 	if f := c.Set["maxField"]; f != "" {
 		p.MaxField = f
 	}
@@ -143,23 +170,3 @@ func profile(c Custom, m *catalog.Model) openai.Profile {
 }
 
 func profileNames() []string { return slices.Sorted(maps.Keys(openai.Profiles())) }
-
-func (o Options) cohere(k Known, key string) (llm.Model, error) {
-	c := k.Provider
-	return cohere.New(k.Info.Name, cohere.Options{
-		APIKey: key, BaseURL: c.BaseURL, Info: k.Info, Header: c.Header, Client: o.Client, Stall: o.Stall,
-	}), nil
-}
-
-func (o Options) ollama(k Known, key string) (llm.Model, error) {
-	c := k.Provider
-	oo := ollama.Options{APIKey: key, BaseURL: c.BaseURL, Info: k.Info, Header: c.Header, Client: o.Client, Stall: o.Stall}
-	if v := c.Set["keepAlive"]; v != "" {
-		d, err := time.ParseDuration(v)
-		if err != nil || d == 0 {
-			return nil, fmt.Errorf("provider: providers.%s: keepAlive is %q: write how long, as 30m or, for ever, -1s", c.Name, v)
-		}
-		oo.KeepAlive = d
-	}
-	return ollama.New(k.Info.Name, oo), nil
-}

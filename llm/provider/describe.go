@@ -45,7 +45,7 @@ func (o Options) Describe(ref string) (Known, error) {
 		k.Catalog = &m
 		k.Info, context = m.Info(), m.Context
 		k.Info.Name = model // the dated name, where the entry has none
-		if m.Wire == usual.Wire {
+		if m.Wire == usual.Wire || c.wired {
 			k.Info.Wire = c.Wire
 		}
 		k.PriceFrom = fromIf(m.Price != nil, catalog.FromCatalog)
@@ -69,6 +69,13 @@ func (o Options) Describe(ref string) (Known, error) {
 	}
 	if c.Local && k.Info.Price == nil {
 		k.Info.Price, k.PriceFrom = &llm.Price{}, catalog.FromCatalog
+	}
+	n, err := c.numCtx()
+	if err != nil {
+		return Known{}, err
+	}
+	if n > 0 {
+		k.Info.Context, k.ContextFrom = n, catalog.FromSettings
 	}
 	if o.Change != nil {
 		was := k.Info

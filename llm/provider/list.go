@@ -39,7 +39,7 @@ func (o Options) List(ctx context.Context, provider string) (*Listing, error) {
 	if kind == "" && (c.Wire == anthropic.Wire || c.Wire == ollama.Wire) {
 		kind = c.Wire
 	}
-	if kind == "none" || c.Template() || kind != "anthropic" && c.Wire != ollama.Wire && c.Wire != openai.WireChat && c.Wire != openai.WireResponses {
+	if kind == "none" || c.Template() || kind == "" && c.Wire != openai.WireChat && c.Wire != openai.WireResponses {
 		return nil, fmt.Errorf("provider: %s: %w", provider, ErrNoList)
 	}
 	if c.Err != nil {
@@ -60,7 +60,7 @@ func (o Options) List(ctx context.Context, provider string) (*Listing, error) {
 	l.client = &client
 
 	ask := map[string]func() ([]Report, error){
-		"": l.openai, "openai": l.openai, "anthropic": l.anthropic, "ollama": l.ollama, "lmstudio": l.lmstudio, "llamacpp": l.llamacpp,
+		"": l.openai, "openai": l.openai, "anthropic": l.anthropic, "google": l.google, "ollama": l.ollama, "lmstudio": l.lmstudio, "llamacpp": l.llamacpp,
 	}[kind]
 	if ask == nil {
 		return nil, fmt.Errorf("provider: providers.%s lists its models as %q, which is not known", provider, kind)
@@ -218,6 +218,50 @@ func (l lister) reports(answer object) ([]Report, error) {
 		if r := m.report(l.c.Profile); r.ID != "" {
 			out = append(out, r)
 		}
+	}
+	return out, nil
+}
+
+// google asks Gemini's own API, which says of each model how long its prompts
+// and its answers may be.
+func (l lister) google() ([]Report, error) {
+	base, _ := l.base("/openai", "/v1beta", "/v1")
+	var header []string
+	if l.key != "" {
+		header = []string{"X-Goog-Api-Key", l.key}
+	}
+	var out []Report
+	page := ""
+	for range maxPages {
+		query := url.Values{"pageSize": {"1000"}}
+		if page != "" {
+			query.Set("pageToken", page)
+		}
+		answer, err := l.get(base+"/v1beta/models?"+query.Encode(), nil, header...)
+		if err != nil {
+			return nil, err
+		}
+		models, ok := answer.list("models")
+		if !ok {
+			return nil, errors.New("the answer has no list of models")
+		}
+		for _, m := range models {
+			r := Report{ID: strings.TrimPrefix(m.text("name"), "models/"), Name: m.text("displayName"), Context: m.number("inputTokenLimit"), Output: m.number("outputTokenLimit")}
+			if can, ok := m["supportedGenerationMethods"].([]any); ok && !*among(can, "generateContent") {
+				continue // it embeds, or makes pictures
+			}
+			if b, ok := m["thinking"].(bool); ok {
+				r.Thinking = &b
+			}
+			if r.ID != "" {
+				out = append(out, r)
+			}
+		}
+		next := answer.text("nextPageToken")
+		if next == "" || next == page {
+			return out, nil
+		}
+		page = next
 	}
 	return out, nil
 }

@@ -65,6 +65,7 @@ type Custom struct {
 	Err error
 
 	elsewhere bool // another server than the one that the name is of
+	wired     bool // the wire is the user's
 }
 
 // ErrUnknown means that a provider is in neither the catalog nor the settings.
@@ -155,10 +156,13 @@ func (c Custom) over(known Custom) Custom {
 			// may cost money.
 			out.KeyEnv, out.elsewhere = nil, known.BaseURL != ""
 			out.Local = known.Local && atHome(c.BaseURL)
+			if known.Wire == openai.WireResponses {
+				out.Wire = openai.WireChat // which compatible servers all speak
+			}
 		}
 	}
 	if c.Wire != "" {
-		out.Wire = c.Wire
+		out.Wire, out.wired = c.Wire, true
 	}
 	if len(c.KeyEnv) > 0 {
 		out.KeyEnv = c.KeyEnv
@@ -197,10 +201,11 @@ func Open(ref string, o Options) (llm.Model, error) {
 		return nil, err
 	}
 	c := k.Provider
-	if _, ok := speakers[k.Info.Wire]; !ok {
+	s, ok := speakers[k.Info.Wire]
+	if !ok {
 		return nil, fmt.Errorf("provider: %s is served on the wire %q, which this version does not speak: there are %s", k.Info.Ref(), k.Info.Wire, strings.Join(Wires(), ", "))
 	}
-	if c.Template() {
+	if c.Template() && !s.regions {
 		return nil, fmt.Errorf("provider: %s has an address of its own for everyone: set providers.%s.baseUrl to %s", c.Name, c.Name, c.BaseURL)
 	}
 	if c.Err != nil {

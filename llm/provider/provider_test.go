@@ -105,7 +105,7 @@ func TestOpenErrors(t *testing.T) {
 		{"nowhere:m", "has no baseUrl", nil},
 		{"like:m", `no profile "grok": did you mean groq`, nil},
 		{"odd:m", `wire "gopher", which this version does not speak`, nil},
-		{"vertex:gemini-2.5-pro", `wire "vertex"`, nil},
+		{"vertex:gemini-2.5-pro", "set providers.vertex.project", nil},
 		{"azure:gpt-4o", "set providers.azure.baseUrl to https://{resource}.openai.azure.com", nil},
 	} {
 		m, err := provider.Open(tt.ref, o)

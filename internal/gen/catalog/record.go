@@ -135,7 +135,7 @@ func convert(m sourceModel, messages, free bool, odd func(string, ...any)) (reco
 		case messages && m.Compat.Adaptive:
 			r.Traits["thinkingStyle"] = "adaptive"
 		case !messages && styles[m.Compat.Thinking] != "":
-			r.Traits["thinkingStyle"] = styles[m.Compat.Thinking]
+			r.Traits["thinkingStyle"] = m.style()
 		}
 	}
 	if t := m.Compat.Temperature; t != nil && !*t {
@@ -151,9 +151,23 @@ func convert(m sourceModel, messages, free bool, odd func(string, ...any)) (reco
 }
 
 // styles are the ways to turn thinking on, by the source's names for them:
-// those of llm/openai. What is not here, as "together", is not known to it.
+// those of llm/openai.
 var styles = map[string]string{
-	"openai": "flat", "openrouter": "nested", "deepseek": "thinking", "zai": "thinking", "qwen": "enable_thinking",
+	"openai": "flat", "openrouter": "nested", "deepseek": "thinking", "zai": "thinking", "qwen": "enable_thinking", "together": "enabled",
+}
+
+// style is the way to turn thinking on, and the effort beside a switch where
+// the model takes one.
+func (m sourceModel) style() string {
+	s := styles[m.Compat.Thinking]
+	takes := len(m.Efforts) > 0
+	if b := m.Compat.Effort; b != nil {
+		takes = *b
+	}
+	if takes && s != "flat" && s != "nested" {
+		s += "+flat"
+	}
+	return s
 }
 
 // levels are the efforts in order, "max" only in the source's words.

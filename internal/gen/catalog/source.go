@@ -38,6 +38,7 @@ type sourceModel struct {
 		Temperature      *bool  `json:"supportsTemperature"`
 		Adaptive         bool   `json:"forceAdaptiveThinking"`
 		Thinking         string `json:"thinkingFormat"`
+		Effort           *bool  `json:"supportsReasoningEffort"`
 		ReasoningContent bool   `json:"requiresReasoningContentOnAssistantMessages"`
 		MaxField         string `json:"maxTokensField"`
 		CacheControl     string `json:"cacheControlFormat"`

@@ -1,0 +1,200 @@
+package provider_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/catalog"
+	"github.com/cantle-dev/cantle/llm/provider"
+)
+
+// TestWires holds which wire each model is spoken to on, and where.
+func TestWires(t *testing.T) {
+	t.Parallel()
+	cloud := []provider.Custom{
+		{Provider: catalog.Provider{Name: "vertex"}, Set: map[string]string{"project": "p", "location": "europe-west1"}},
+		{Provider: catalog.Provider{Name: "bedrock"}, Set: map[string]string{"region": "eu-west-1"}},
+		{Provider: catalog.Provider{Name: "proxy", BaseURL: "https://proxy.example/v1"}},
+	}
+	as := func(name, base, wire string) []provider.Custom {
+		return []provider.Custom{{Provider: catalog.Provider{Name: name, BaseURL: base, Wire: wire}}}
+	}
+	for _, tt := range []struct {
+		ref  string
+		own  []provider.Custom
+		wire string
+	}{
+		{"anthropic:claude-opus-4-8", nil, "anthropic"},
+		{"openai:gpt-4.1", nil, "openai-chat"},
+		{"openai:o3", nil, "openai-chat"},
+		{"openai:gpt-5", nil, "openai-responses"},
+		{"openai:gpt-5.3-codex", nil, "openai-responses"},
+		{"openai:o3-pro", nil, "openai-responses"},
+		{"openai:gpt-6.2-sol", nil, "openai-responses"},
+		{"openai:gpt-99", nil, "openai-responses"},
+		{"openai:gpt-5", as("openai", "", "openai-chat"), "openai-chat"},              // the user's word counts
+		{"openai:gpt-5", as("openai", "https://proxy.example/v1", ""), "openai-chat"}, // another server
+		{"openai:gpt-5", as("openai", "https://proxy.example/v1", "openai-responses"), "openai-responses"},
+		{"google:gemini-2.5-pro", nil, "gemini"},
+		{"google:gemini-99", nil, "gemini"},
+		{"vertex:gemini-2.5-pro", cloud, "gemini"},
+		{"vertex:claude-opus-4-8", cloud, "anthropic"},
+		{"bedrock:anthropic.claude-opus-4-8", cloud, "bedrock"},
+		{"cohere:command-a-03-2025", nil, "cohere"},
+		{"ollama:qwen3:4b", nil, "ollama"},
+		{"ollama:qwen3:4b", as("ollama", "http://127.0.0.1:11434/v1", ""), "ollama"},
+		{"ollama:qwen3:4b", as("ollama", "http://127.0.0.1:11434/v1", "openai-chat"), "openai-chat"},
+		{"minimax:MiniMax-M2.5", nil, "anthropic"},
+		{"proxy:m", cloud, "openai-chat"},
+	} {
+		m, err := provider.Open(tt.ref, provider.Options{APIKey: "k", Providers: tt.own})
+		if err != nil {
+			t.Errorf("%s: %v", tt.ref, err)
+		} else if m.Info().Wire != tt.wire || m.Info().Ref() != tt.ref {
+			t.Errorf("%s is %s on the wire %s, want %s", tt.ref, m.Info().Ref(), m.Info().Wire, tt.wire)
+		}
+	}
+	if len(provider.Wires()) != 8 {
+		t.Errorf("the wires are %q", provider.Wires())
+	}
+	// Bedrock knows its user by a key or by what AWS has for it.
+	if _, err := provider.Open("bedrock:amazon.nova-lite-v1:0", provider.Options{Getenv: env(nil)}); err != nil {
+		t.Error(err)
+	}
+	if _, err := provider.Open("vertex:gemini-2.5-pro", provider.Options{Getenv: env(map[string]string{"GOOGLE_CLOUD_PROJECT": "p"})}); err != nil {
+		t.Error(err)
+	}
+}
+
+// asked is the request that a model of the provider is asked with.
+func asked(t *testing.T, ref string, cu provider.Custom, change func(*llm.Info), req *llm.Request) string {
+	t.Helper()
+	got := ""
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		got = r.URL.RequestURI() + " " + string(b)
+		http.Error(w, `{"error":{"message":"no"},"message":"no"}`, http.StatusUnauthorized)
+	}))
+	defer srv.Close()
+	cu.Name, _, _ = strings.Cut(ref, ":")
+	m, err := provider.Open(ref, provider.Options{APIKey: "k", Client: &http.Client{Transport: redirect{srv.Listener.Addr().String()}}, Providers: []provider.Custom{cu}, Change: change})
+	if err != nil {
+		t.Fatalf("%s: %v", ref, err)
+	}
+	if _, err := llm.Generate(t.Context(), m, req); !llm.IsKind(err, llm.KindAuth) {
+		t.Fatalf("%s: %v", ref, err)
+	}
+	return got
+}
+
+// What the settings say of a provider and of a model reaches the wire.
+func TestOptionsReachTheWire(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("word ", 8000)
+	req := &llm.Request{System: long, Messages: []llm.Message{llm.UserText("hi")}, Effort: llm.EffortHigh}
+	set := func(kv ...string) provider.Custom {
+		c := provider.Custom{Set: map[string]string{}}
+		for i := 0; i < len(kv); i += 2 {
+			c.Set[kv[i]] = kv[i+1]
+		}
+		return c
+	}
+	for _, tt := range []struct {
+		ref    string
+		cu     provider.Custom
+		change func(*llm.Info)
+		has    string
+		lacks  string
+	}{
+		{"anthropic:claude-opus-4-8", set(), nil, `"cache_control":{"type":"ephemeral"}`, `"ttl"`},
+		{"anthropic:claude-opus-4-8", set("cache", "1h"), nil, `"ttl":"1h"`, ""},
+		{"anthropic:claude-opus-4-8", set("cache", "off"), nil, "", "cache_control"},
+		{"anthropic:claude-opus-4-8", set(), func(i *llm.Info) { i.Traits.MinCache = 1_000_000 }, "", "cache_control"},
+		{"openrouter:anthropic/claude-opus-4.8", set(), nil, `"cache_control":{"type":"ephemeral"}`, ""},
+		{"openrouter:anthropic/claude-opus-4.8", set("cache", "off"), nil, "", "cache_control"},
+		{"openrouter:openai/gpt-4.1", set(), nil, "", "cache_control"},
+		{"groq:m", set("cache", "1h"), nil, `"ttl":"1h"`, ""},
+		{"cohere:command-a-03-2025", set("cache", "5m"), nil, "/v2/chat", "cache"}, // what it does by itself
+		{"ollama:m", set("numCtx", "16384", "keepAlive", "-1s"), nil, `"num_ctx":16384`, ""},
+		{"google:gemini-2.5-pro", set(), nil, "/v1beta/models/gemini-2.5-pro:streamGenerateContent", ""},
+		{"zai:glm-5.2", set(), nil, `"thinking":{"type":"enabled"}`, ""},
+		{"together:m", set(), func(i *llm.Info) { i.Traits.Thinking, i.Traits.ThinkingStyle = true, "enabled+flat" }, `"reasoning":{"enabled":true},"reasoning_effort":"high"`, ""},
+	} {
+		got := asked(t, tt.ref, tt.cu, tt.change, req)
+		if !strings.Contains(got, tt.has) || tt.lacks != "" && strings.Contains(got, tt.lacks) {
+			t.Errorf("%s %v: the request should have %q and not %q: %.300s … %s", tt.ref, tt.cu.Set, tt.has, tt.lacks, got, got[max(0, len(got)-400):])
+		}
+	}
+}
+
+// An option, a style or a query that a wire does not know is an error that
+// names the nearest, or what there is.
+func TestOptionsThatAreNotKnown(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		ref, option, value, style string
+		want                      string
+	}{
+		{"anthropic:m", "betas", "x", "", `no option "betas": did you mean beta?`},
+		{"openai:gpt-4.1", "organisation", "x", "", "did you mean organization?"},
+		{"openai:gpt-5", "numCtx", "1", "", `the wire openai-responses has no option "numCtx"`},
+		{"cohere:m", "region", "x", "", `no option "region": there are none`},
+		{"cohere:m", "cache", "1h", "", `no option "cache"`},
+		{"anthropic:m", "cache", "2h", "", "there are off, 5m and 1h"},
+		{"ollama:m", "numCtx", "8k", "", "it must be a number of tokens"},
+		{"ollama:m", "keepAlive", "soon", "", "write how long, as 30m"},
+		{"bedrock:m", "regions", "x", "", "did you mean region?"},
+		{"vertex:m", "locale", "x", "", "location"},
+		{"anthropic:m", "", "", "adaptiv", `models."anthropic:m": the wire anthropic has no thinkingStyle "adaptiv": did you mean adaptive?`},
+		{"groq:m", "", "", "thinking+flatt", "did you mean flat?"},
+		{"google:m", "", "", "words", "there are budget, level"},
+	} {
+		name, _, _ := strings.Cut(tt.ref, ":")
+		cu := provider.Custom{Provider: catalog.Provider{Name: name}, Set: map[string]string{}}
+		if tt.option != "" {
+			cu.Set[tt.option] = tt.value
+		}
+		_, err := provider.Open(tt.ref, provider.Options{APIKey: "k", Providers: []provider.Custom{cu}, Change: func(i *llm.Info) {
+			if tt.style != "" {
+				i.Traits.ThinkingStyle = tt.style
+			}
+		}})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s %s=%s: %v, want %q", tt.ref, tt.option, tt.value, err, tt.want)
+		}
+	}
+}
+
+func TestListGoogle(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path != "/v1beta/models" || r.Header.Get("X-Goog-Api-Key") != "k":
+			http.Error(w, "no", http.StatusNotFound)
+		case r.URL.Query().Get("pageToken") == "":
+			_, _ = io.WriteString(w, `{"models":[{"name":"models/gemini-a","displayName":"A","inputTokenLimit":1000,"outputTokenLimit":100,"supportedGenerationMethods":["generateContent"],"thinking":true},
+				{"name":"models/embed","supportedGenerationMethods":["embedContent"]}],"nextPageToken":"2"}`)
+		default:
+			_, _ = io.WriteString(w, `{"models":[{"name":"models/gemini-b"}]}`)
+		}
+	}))
+	defer srv.Close()
+	o := provider.Options{APIKey: "k", Providers: []provider.Custom{{Provider: catalog.Provider{Name: "google", BaseURL: srv.URL + "/v1beta"}}}}
+	l, err := o.List(t.Context(), "google")
+	if err != nil || len(l.Models) != 2 {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	if a := l.Models[0]; a.ID != "gemini-a" || a.Name != "A" || a.Context != 1000 || a.Output != 100 || a.Thinking == nil || !*a.Thinking {
+		t.Errorf("%+v", a)
+	}
+	for _, name := range []string{"vertex", "bedrock", "cohere"} {
+		if _, err := (provider.Options{APIKey: "k"}).List(t.Context(), name); !errors.Is(err, provider.ErrNoList) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
