@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/llmtest"
@@ -562,6 +563,46 @@ func TestWhatAnInterruptedRunDidNotComeToIsAtThePrompt(t *testing.T) {
 		s.send(ctrlD)
 		if code := s.exit(); code != 0 {
 			t.Errorf("exit %d: %q", code, s.text())
+		}
+	}
+}
+
+// TestLoginAtATerminal: what is typed does not show, and Ctrl-C leaves the
+// terminal as it was.
+func TestLoginAtATerminal(t *testing.T) {
+	w := newWorld(t)
+	w.env = append(w.env, "CANTLE_KEYRING=off")
+	s := w.terminal("login", "anthropic")
+	s.expect("Key of anthropic")
+	s.hidden()
+	s.send(ctrlC)
+	if code := s.exit(); code != 130 {
+		t.Errorf("exit %d: %q", code, s.text())
+	}
+	s = w.terminal("login", "anthropic")
+	s.expect("Key of anthropic")
+	s.hidden()
+	s.send(secret + "\r")
+	s.expect("stored in the file")
+	if code := s.exit(); code != 0 || strings.Contains(s.text(), secret) {
+		t.Errorf("exit %d: %q", code, s.text())
+	}
+}
+
+// hidden waits until what is typed does not show.
+func (s *terminal) hidden() {
+	s.t.Helper()
+	late := time.After(patience)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if mode, err := unix.IoctlGetTermios(int(s.f.Fd()), ioctlTermios); err != nil || mode.Lflag&unix.ECHO == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			s.t.Fatal("what is typed shows")
 		}
 	}
 }

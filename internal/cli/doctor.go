@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cantle-dev/cantle/internal/app"
-	"github.com/cantle-dev/cantle/llm/provider"
 	"github.com/cantle-dev/cantle/sandbox"
 )
 
@@ -18,6 +17,10 @@ func newDoctor(e Env) *cobra.Command {
 	f := &flags{}
 	c := &cobra.Command{
 		Use: "doctor", Short: "Say what is configured, what is missing, and how to mend it", Args: cobra.NoArgs,
+		Long: "Say what is configured, what is missing, and how to mend it. Keys are not shown, only where they are from;\n" +
+			"no key is asked of a keyring or a command, and nothing is sent.\n\n" +
+			"Exit codes: 0 all is there; 1 something is missing or wrong, in the lines that begin with !!;\n" +
+			"2 bad usage, or settings that cannot be read.",
 		RunE: func(*cobra.Command, []string) error {
 			ok := true
 			say := func(good bool, format string, args ...any) {
@@ -40,7 +43,19 @@ func newDoctor(e Env) *cobra.Command {
 			for _, w := range c.Warnings {
 				say(false, "%s", w)
 			}
-			doctorModel(e, say, c.Model, func() (provider.Options, error) { return app.ProviderOptions(c, e.app(home)) })
+			m := &models{e: e, config: c, home: home}
+			if m.opts, err = app.ProviderOptions(c, e.app(home)); err != nil {
+				say(false, "providers: %v", err)
+			} else {
+				if text, err := m.model(); err != nil {
+					say(false, "model: %v", err)
+				} else {
+					say(true, "model: %s", text)
+				}
+				for _, l := range m.keyLines() {
+					say(true, "key of %s", l)
+				}
+			}
 			if err := writable(home); err != nil {
 				say(false, "sessions: %s cannot be written: %v: set CANTLE_HOME to a folder of yours", home, err)
 			} else {
@@ -59,32 +74,29 @@ func newDoctor(e Env) *cobra.Command {
 	return c
 }
 
-func doctorModel(e Env, say func(bool, string, ...any), ref string, options func() (provider.Options, error)) {
-	if ref == "" {
-		say(false, "model: none is configured: use -m provider:model, CANTLE_MODEL, or \"model\" in the settings; %s needs no key", app.DemoModel)
-		return
+// model says which model is configured and what is assumed of it, with an error
+// where it cannot be used.
+func (m *models) model() (string, error) {
+	ref := m.config.Model
+	switch ref {
+	case "":
+		return "", fmt.Errorf("none is configured: use -m provider:model, CANTLE_MODEL, or \"model\" in the settings; %s needs no key", app.DemoModel)
+	case app.DemoModel:
+		return ref + ", a stand-in and not a language model", nil
 	}
-	if ref == app.DemoModel {
-		say(true, "model: %s, a stand-in and not a language model", ref)
-		return
-	}
-	var p provider.Custom
-	var name string
-	po, err := options()
+	k, err := m.describe(ref, app.ModelCache(m.home))
 	if err == nil {
-		_, name, _, err = po.Resolve(ref)
-	}
-	if err == nil {
-		p, err = po.Find(name)
-	}
-	if err == nil {
-		_, err = po.KeyFrom(p)
+		_, err = m.opts.KeyFrom(k.Provider)
 	}
 	if err != nil {
-		say(false, "model: %s: %v", ref, err)
-		return
+		return "", fmt.Errorf("%s: %w", ref, err)
 	}
-	say(true, "model: %s at %s, key: %s", ref, p.BaseURL, keyState(po, p))
+	name := ref
+	if k.Ref != ref {
+		name += ", which is " + k.Ref
+	}
+	return fmt.Sprintf("%s at %s, key: %s\n      window: %d tokens (%s)", name, k.Provider.BaseURL, keyState(m.opts, k.Provider),
+		k.Info.Context, fromWords[k.ContextFrom]), nil
 }
 
 func writable(home string) error {

@@ -26,12 +26,13 @@ type flags struct {
 	maxTurns, maxTokens, maxCost, timeout          string
 	allow, deny, ask, set, addDir                  []string
 	yes, cont, fork, retry, noSession              bool
-	resume, schema                                 string
+	resume, schema, keyEnv                         string
 }
 
 func (f *flags) add(c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVarP(&f.model, "model", "m", "", "the model, as provider:model")
+	fs.Var((*given)(&f.keyEnv), "api-key-env", "the variable with the key for this run, before all others")
 	fs.VarP((*given)(&f.dir), "cd", "C", "work in this directory")
 	fs.Var((*given)(&f.mode), "mode", "permission mode: default, acceptEdits, plan, dontAsk, bypassPermissions")
 	fs.BoolVarP(&f.yes, "yes", "y", false, "answer yes where the mode asks; ask rules and sensitive paths still ask")
@@ -260,7 +261,8 @@ func (f *flags) open(ctx context.Context, e Env, ask agent.AskFunc) (*app.App, e
 	}
 	a, err := app.New(ctx, app.Options{
 		Config: c, Home: home, User: e.User, Dir: dir, Getenv: e.Getenv, Environ: e.Environ, Yes: f.yes, Ask: ask, Schema: schema,
-		Session: app.Session{Resume: f.resume, Continue: f.cont, Fork: f.fork, None: f.noSession},
+		APIKeyEnv: f.keyEnv,
+		Session:   app.Session{Resume: f.resume, Continue: f.cont, Fork: f.fork, None: f.noSession},
 	})
 	if err == nil {
 		a.Notes = append(slices.Clip(a.Notes), effortNote(c.Effort, a.Info)...)

@@ -1,0 +1,5 @@
+package main_test
+
+import "golang.org/x/sys/unix"
+
+const ioctlTermios = unix.TIOCGETA
