@@ -101,6 +101,11 @@ func TestClassifyKinds(t *testing.T) {
 		{"Bedrock unavailable", 200, `{"error":{"type":"serviceUnavailableException","message":"No."}}`, nil, llm.KindOverloaded},
 		{"Bedrock access", 403, `{"message":"You don't have access to the model with the specified model ID."}`, headers("X-Amzn-Errortype", "AccessDeniedException"), llm.KindPermission},
 		// Mistral, Cohere, Ollama
+		{"Mistral overflow", 400, `{"object":"error","message":"Prompt contains 140000 tokens and 0 draft tokens, too large for model with 131072 maximum context length","type":"invalid_request_prompt","param":null,"code":"3051"}`, nil, llm.KindContextOverflow},
+		{"Mistral rate", 429, `{"object":"error","message":"Rate limit exceeded","type":"rate_limited","param":null,"code":"1300"}`, nil, llm.KindRateLimit},
+		{"Ollama overflow", 400, `{"error":"the input length exceeds the context length"}`, nil, llm.KindContextOverflow},
+		{"Ollama without the model", 404, `{"error":"model 'x' not found"}`, nil, llm.KindNotFound},
+		{"Ollama, a model without tools", 400, `{"error":"\"x\" does not support tools"}`, nil, llm.KindInvalidRequest},
 		{"Mistral key", 401, `{"detail":"Invalid API Key"}`, nil, llm.KindAuth},
 		{"Mistral 422", 422, `{"detail":[{"type":"missing","loc":["body","messages",0],"msg":"Field required"}]}`, nil, llm.KindInvalidRequest},
 		{"Mistral model", 400, `{"object":"error","message":"Invalid model: x","type":"invalid_model","code":"1500"}`, nil, llm.KindNotFound},
