@@ -167,7 +167,7 @@ func (c *converseCheck) top(b *converseBody) error {
 		}
 		switch {
 		case s.Cache != nil:
-			if err := c.point(s); err != nil {
+			if err := c.point(s, i); err != nil {
 				return fmt.Errorf("system.%d.%w", i, err)
 			}
 		case s.Text == nil || strings.TrimSpace(*s.Text) == "":
@@ -200,7 +200,7 @@ func (c *converseCheck) config(b *converseBody) error {
 			return fmt.Errorf("tools.%d: %w", i, err)
 		}
 		if t.Cache != nil {
-			if err := c.point(t.converseBlock); err != nil {
+			if err := c.point(t.converseBlock, i); err != nil {
 				return fmt.Errorf("tools.%d.%w", i, err)
 			}
 			continue
@@ -234,12 +234,12 @@ func (c *converseCheck) config(b *converseBody) error {
 	return nil
 }
 
-// point marks what stands before it.
-func (c *converseCheck) point(b converseBlock) error {
+// point, element i of its list, marks what stands before it.
+func (c *converseCheck) point(b converseBlock, i int) error {
 	if b.Cache.Type != "default" || b.Cache.TTL != "" && b.Cache.TTL != "5m" && b.Cache.TTL != "1h" {
 		return fmt.Errorf("cachePoint: must be of type default, with a ttl of 5m or 1h")
 	}
-	if len(c.blocks) == 0 {
+	if i == 0 || len(c.blocks) == 0 {
 		return fmt.Errorf("cachePoint: nothing stands before it")
 	}
 	last := &c.blocks[len(c.blocks)-1]
@@ -274,7 +274,7 @@ func (c *converseCheck) message(i int, role string, content []json.RawMessage) e
 			return fmt.Errorf(".content.%d: %w", j, err)
 		}
 		if b.Cache != nil {
-			if err := c.point(b); err != nil {
+			if err := c.point(b, j); err != nil {
 				return fmt.Errorf(".content.%d.%w", j, err)
 			}
 			continue

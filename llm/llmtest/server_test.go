@@ -16,7 +16,12 @@ var paths = map[string]string{llmtest.WireAnthropic: "/v1/messages", llmtest.Wir
 
 func post(t *testing.T, s *llmtest.Server, wire, body string) (int, string, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+paths[wire], strings.NewReader(body))
+	return postTo(t, s, paths[wire], body)
+}
+
+func postTo(t *testing.T, s *llmtest.Server, path, body string) (int, string, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,8 @@
 // DIR holds a folder with a case.json for each case. It prints a line for each
 // fault and, last, how many cases passed, failed and were skipped; it exits
 // with 1 if any failed and with 2 if it could not begin. Nothing is skipped
-// but what -wire or -run leave out.
+// but what -wire or -run leave out. With -json the faults go to standard error,
+// and standard output has the numbers alone, those of each provider among them.
 package main
 
 import (
@@ -89,8 +90,9 @@ func run(args []string, out, errs io.Writer) int {
 	flags.SetOutput(errs)
 	wires := flags.String("wire", "", "only cases that are on these `wires` alone, as anthropic,gemini")
 	name := flags.String("run", "", "only cases that have this `text` in their names")
+	asJSON := flags.Bool("json", false, "write the numbers as JSON, by provider")
 	flags.Usage = func() {
-		fmt.Fprintln(errs, "usage: replay [-wire names] [-run text] DIR")
+		fmt.Fprintln(errs, "usage: replay [-wire names] [-run text] [-json] DIR")
 		flags.PrintDefaults()
 	}
 	if err := flags.Parse(args); err != nil || flags.NArg() != 1 {
@@ -104,32 +106,35 @@ func run(args []string, out, errs io.Writer) int {
 		fmt.Fprintln(errs, err)
 		return 2
 	}
-	passed, failed, skipped := 0, 0, 0
+	told := out
+	if *asJSON {
+		told = errs
+	}
+	var sum tally
 	for _, dir := range dirs {
 		c, err := wirecase.Load(dir)
 		if err != nil {
-			fmt.Fprintf(out, "%s: %v\n", filepath.Base(dir), err)
-			failed++
+			fmt.Fprintf(told, "%s: %v\n", filepath.Base(dir), err)
+			sum.add(wirecase.Case{}, 1)
 			continue
 		}
 		if !strings.Contains(c.Name, *name) || *wires != "" && !on(c, strings.Split(*wires, ",")) {
-			skipped++
+			sum.Skipped++
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		faults := c.Run(ctx, open)
 		cancel()
 		for _, f := range faults {
-			fmt.Fprintln(out, strings.ReplaceAll(f, "\n", "\n\t"))
+			fmt.Fprintln(told, strings.ReplaceAll(f, "\n", "\n\t"))
 		}
-		if len(faults) > 0 {
-			failed++
-		} else {
-			passed++
-		}
+		sum.add(c, len(faults))
 	}
-	fmt.Fprintf(out, "%d passed, %d failed, %d skipped\n", passed, failed, skipped)
-	if failed > 0 {
+	if err := sum.write(out, *asJSON); err != nil {
+		fmt.Fprintln(errs, err)
+		return 2
+	}
+	if sum.Failed > 0 {
 		return 1
 	}
 	return 0
