@@ -1,6 +1,8 @@
 package app
 
 import (
+	"fmt"
+
 	"github.com/cantle-dev/cantle/agent"
 	"github.com/cantle-dev/cantle/internal/config"
 	"github.com/cantle-dev/cantle/llm"
@@ -14,7 +16,7 @@ func (o Options) budget(info llm.Info) (agent.Budget, error) {
 			return b, Usage("maxCost: %w", err)
 		}
 		if m > 0 && info.Price == nil {
-			return b, Usage("a cost limit needs a price, and that of %s is unknown: set models.%q.price in the settings, or limit --max-tokens instead", info.Ref(), info.Ref())
+			return b, Usage("%s", unpriced(info))
 		}
 		b.Money = m
 	}
@@ -24,4 +26,8 @@ func (o Options) budget(info llm.Info) (agent.Budget, error) {
 	}
 	b.Time = d
 	return b, nil
+}
+
+func unpriced(info llm.Info) string {
+	return fmt.Sprintf("a cost limit needs a price, and that of %s is unknown: set models.%q.price in the settings, or limit --max-tokens instead", info.Ref(), info.Ref())
 }

@@ -161,7 +161,7 @@ func (op *opener) retry(m llm.Model) (llm.Model, error) {
 	if err != nil {
 		return nil, Usage("%w", err)
 	}
-	return wrap.Retry(m, wrap.RetryOptions{Attempts: most + 1, Base: wait, Cap: longest}), nil
+	return wrap.Retry(m, wrap.RetryOptions{Attempts: most + 1, Wait: wait, Cap: longest}), nil
 }
 
 // model opens the model that the settings name.
@@ -183,11 +183,22 @@ func (o Options) model() (llm.Model, error) {
 			op.base.APIKeyFor = p
 		}
 	}
-	m, err := op.open(ref)
+	first, err := op.open(ref)
 	if err != nil {
 		return nil, o.problem("model", "", err)
 	}
-	return m, nil
+	var others []llm.Model
+	for _, name := range o.Config.Fallback {
+		m, err := op.open(name)
+		if err != nil {
+			return nil, o.problem("fallback", name, err)
+		}
+		if o.Config.MaxCost != "" && m.Info().Price == nil {
+			return nil, o.Config.Wrong("fallback", name, unpriced(m.Info()))
+		}
+		others = append(others, m)
+	}
+	return wrap.Fallback(first, wrap.FallbackOptions{}, others...), nil
 }
 
 // problem is what is wrong with a model that a setting names.
@@ -196,6 +207,8 @@ func (o Options) problem(key, item string, err error) error {
 	switch {
 	case errors.As(err, &e), errors.Is(err, ErrUsage):
 		return err
+	case errors.Is(err, provider.ErrNoKey) && key != "model":
+		return Usage("%s: %w", key, err)
 	case errors.Is(err, provider.ErrNoKey):
 		return Usage("%w; or try %s, which needs none", err, DemoModel)
 	}

@@ -150,9 +150,12 @@ type Route struct {
 
 // Retry says how often a request is made again that failed for a while.
 type Retry struct {
-	Max     *int   `json:"max,omitempty"`     // default 3; 0 is never
-	Wait    string `json:"wait,omitempty"`    // the bound of the first wait; default "500ms"
-	MaxWait string `json:"maxWait,omitempty"` // default "60s"
+	Max *int `json:"max,omitempty"` // default 3; 0 is never
+	// MaxWait is the longest wait before it; default "60s".
+	MaxWait string `json:"maxWait,omitempty"`
+	// Wait is how long a request may wait in all where a provider asks for more
+	// than MaxWait, or a quota is used up; default is not at all.
+	Wait string `json:"wait,omitempty"`
 }
 
 // Model is what is known of a model; what is left out comes from the catalog.

@@ -51,7 +51,7 @@ var rules = map[string]rule{
 	"fallback":                          {want: "a model, as provider:model, or an alias", ok: given},
 	"route.mode":                        {want: "off or triage", ok: oneOf("", "off", "triage")},
 	"retry.max":                         {want: "a whole number from 0 to 100", ok: retries},
-	"retry.wait":                        {want: "a time such as \"500ms\"", ok: ifGiven(positive)},
+	"retry.wait":                        {want: "a time such as \"2h\"", ok: ifGiven(positive)},
 	"retry.maxWait":                     {want: "a time such as \"60s\"", ok: ifGiven(positive)},
 	"models.*.minCache":                 {want: "a number of tokens, not less than 0", ok: atLeast(0)},
 	"models.*.price.input":              {want: perMillion, ok: price},

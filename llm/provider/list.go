@@ -170,13 +170,25 @@ func (l lister) get(address string, body any, header ...string) (object, error) 
 	return nil, fmt.Errorf("the answer of %s is neither an object nor a list", req.URL.Redacted())
 }
 
-// redact is the beginning of an error's text, without the key.
+// redact is the beginning of an error's text, without the key and what else the
+// request had of the user's.
 func (l lister) redact(text []byte) string {
 	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(text[:min(len(text), 4096)]), "")), " ")
-	if l.key != "" {
-		s = strings.ReplaceAll(s, l.key, "…")
+	secrets := []string{l.key}
+	for _, values := range []map[string][]string{l.c.Header, l.c.Query} {
+		for _, vs := range values {
+			for _, v := range vs {
+				secrets = append(append(secrets, v), strings.Fields(v)...) // with a scheme, and without
+			}
+		}
 	}
-	return s[:min(len(s), 300)]
+	const shortest = 6 // what is shorter is a version or a name
+	for _, secret := range secrets {
+		if len(secret) >= shortest || secret != "" && secret == l.key {
+			s = strings.ReplaceAll(s, secret, "…")
+		}
+	}
+	return strings.ToValidUTF8(s[:min(len(s), 300)], "")
 }
 
 func (l lister) bearer() []string {
