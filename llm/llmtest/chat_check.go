@@ -57,7 +57,10 @@ type chatCall struct {
 }
 
 // chatCheck is the state of one request's validation.
-type chatCheck struct{ history }
+type chatCheck struct {
+	history
+	maxID int // 0 is any length
+}
 
 func (chatWire) decode(_ *Server, e *Exchange) ([]block, error) {
 	var b chatBody
@@ -68,7 +71,7 @@ func (chatWire) decode(_ *Server, e *Exchange) ([]block, error) {
 		b.Model, _, _ = strings.Cut(rest, "/")
 	}
 	e.Model, e.Stream = b.Model, b.Stream
-	c := &chatCheck{history{req: e.Request}}
+	c := &chatCheck{history: history{req: e.Request}, maxID: 40}
 	if err := c.top(&b); err != nil {
 		return nil, err
 	}
@@ -258,8 +261,8 @@ func (c *chatCheck) toolCall(call chatCall) (llm.Part, error) {
 	switch {
 	case call.ID == "":
 		return nil, fmt.Errorf(".id: field required")
-	case len(call.ID) > 40:
-		return nil, fmt.Errorf(".id: string too long: at most 40 characters, not %d", len(call.ID))
+	case c.maxID > 0 && len(call.ID) > c.maxID:
+		return nil, fmt.Errorf(".id: string too long: at most %d characters, not %d", c.maxID, len(call.ID))
 	case slices.Contains(c.open, call.ID):
 		return nil, fmt.Errorf(".id: %q is there twice", call.ID)
 	case call.Type == "custom":

@@ -144,7 +144,7 @@ func (cohereWire) decode(_ *Server, e *Exchange) ([]block, error) {
 		return nil, err
 	}
 	e.Model, e.Stream = b.Model, b.Stream
-	c := &cohereCheck{chatCheck{history{req: e.Request}}}
+	c := &cohereCheck{chatCheck{history: history{req: e.Request}}}
 	if err := fields(e.Body, cohereFields); err != nil {
 		return nil, fmt.Errorf("unknown field: %w", err)
 	}

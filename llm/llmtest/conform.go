@@ -39,6 +39,7 @@ func TestModel(t *testing.T, h Harness) {
 	}
 	t.Run("answers", func(t *testing.T) { testAnswers(t, h) })
 	t.Run("round trip", func(t *testing.T) { testRoundTrip(t, h) })
+	t.Run("history", func(t *testing.T) { testHistory(t, h) })
 	t.Run("errors", func(t *testing.T) { testErrors(t, h) })
 	t.Run("cancel", func(t *testing.T) { testCancel(t, h) })
 }
@@ -344,6 +345,7 @@ func testErrors(t *testing.T, h Harness) {
 		{"404", Status(404, nil), []llm.Kind{llm.KindNotFound}, ""},
 		{"413", Status(413, nil), []llm.Kind{llm.KindTooLarge, llm.KindContextOverflow}, ""},
 		{"429", Status(429, RetryAfter(7*time.Second)), []llm.Kind{llm.KindRateLimit}, ""},
+		{"503 that says when", Status(503, RetryAfter(7*time.Second)), []llm.Kind{llm.KindOverloaded, llm.KindServer}, ""},
 		{"500", Status(500, nil), []llm.Kind{llm.KindServer}, ""},
 		{"503", Status(503, nil), []llm.Kind{llm.KindOverloaded, llm.KindServer}, ""},
 		{"529", Status(529, nil), []llm.Kind{llm.KindOverloaded}, ""},
@@ -383,7 +385,7 @@ func testErrors(t *testing.T, h Harness) {
 			if e.Provider != m.Info().Provider {
 				t.Errorf("the error names provider %q", e.Provider)
 			}
-			if c.name == "429" && e.RetryAfter != 7*time.Second {
+			if (c.name == "429" || c.name == "503 that says when") && e.RetryAfter != 7*time.Second {
 				t.Errorf("retry after %s, want 7 s", e.RetryAfter)
 			}
 			if c.partial != "" && (e.Partial == nil || e.Partial.Message.Text() != c.partial) {

@@ -459,7 +459,10 @@ func (c *geminiCheck) signed() error {
 }
 
 // dummySignature says whether s is one of the two that the provider documents
-// for calls that another model made.
+// for calls that another model made, as it stands or in base64 like others.
 func dummySignature(s string) bool {
+	if b, err := base64.StdEncoding.DecodeString(s); err == nil && len(b) > 0 && b[0] < 0x80 {
+		s = string(b)
+	}
 	return s == "skip_thought_signature_validator" || s == "context_engineering_is_the_way_to_go"
 }

@@ -373,11 +373,18 @@ func name(s string) string {
 	return s[:min(len(s), 64)]
 }
 
+// maxID is the length of the longest call id that OpenAI takes.
+const maxID = 40
+
 // id maps a call id to what the server takes: the same id always to the same.
 func (m *Chat) id(id string) string {
 	if !m.profile.ShortIDs {
 		if id == "" {
 			return "call_0"
+		}
+		if len(id) > maxID {
+			sum := sha256.Sum256([]byte(id))
+			return fmt.Sprintf("call_%x", sum[:16])
 		}
 		return id
 	}
