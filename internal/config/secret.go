@@ -11,7 +11,7 @@ import (
 
 // noKeys is said of a key in the settings. It does not hold it.
 const noKeys = "a key must not be in the settings: store it with cantle login, name the variable that has it in apiKeyEnv, " +
-	"or the program that prints it in apiKeyCommand; in headers, query, options and env write ${NAME}, the name of a variable"
+	"or the program that prints it in apiKeyCommand; in headers, query and options write ${NAME}, the name of a variable; commands get no keys"
 
 // keyWords end the names of what holds a secret.
 var keyWords = []string{

@@ -1,0 +1,198 @@
+package app_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cantle-dev/cantle/agent"
+	"github.com/cantle-dev/cantle/internal/app"
+	"github.com/cantle-dev/cantle/internal/config"
+	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/llmtest"
+)
+
+// busy is a server that never can, and counts who asked.
+func busy(t *testing.T) (string, *atomic.Int32) {
+	var n atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n.Add(1)
+		http.Error(w, `{"error":{"message":"busy"}}`, http.StatusServiceUnavailable)
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL, &n
+}
+
+// A model that cannot answer is given up after its own retries, the next one
+// answers, and its price counts.
+func TestFallback(t *testing.T) {
+	w := newWorld(t)
+	url, asked := busy(t)
+	one, none := 1, 0
+	w.change = func(o *app.Options) {
+		c := o.Config
+		c.Providers["down"] = config.Provider{BaseURL: url, Wire: llmtest.WireChat, MaxRetries: &one}
+		c.Models["down:m"] = config.Model{Context: 200_000, Price: &config.ModelPrice{Input: "1000", Output: "1000"}}
+		c.Aliases = map[string]string{"main": "first", "first": "down:m", "spare": "t:m"}
+		c.Model, c.Fallback = "main", []string{"spare"}
+		c.Retry = config.Retry{Max: &none, MaxWait: "1ms"}
+		c.MaxCost = "100"
+	}
+	a, srv := w.open(llmtest.Say("the spare one"))
+	var events []string
+	st := a.Agent.Stream(t.Context(), a.Session, llm.Text{Text: "hi"})
+	for ev, err := range st.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch d := ev.Data.(type) {
+		case agent.Retrying:
+			events = append(events, "retrying")
+		case agent.Switched:
+			events = append(events, d.From+" → "+d.To)
+		}
+	}
+	if len(srv.Requests()) != 1 || asked.Load() != 2 || strings.Join(events, ", ") != "retrying, down:m → t:m" {
+		t.Errorf("%d and %d requests; %q", asked.Load(), len(srv.Requests()), events)
+	}
+	res := st.Result()
+	if res.Stop != agent.StopFinished || !strings.Contains(asJSON(t, res), "the spare one") {
+		t.Errorf("%s", asJSON(t, res))
+	}
+	if cost := res.Cost; cost == nil || *cost > 100_000_000_000 { // a tenth of a dollar, at the spare model's price
+		t.Errorf("the cost is %v", cost)
+	}
+}
+
+func TestModelSettingsThatAreWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"model": "a", "aliases": {"a": "b", "b": "a"}}`:                                                                         "the aliases go round in a circle: a → b → a",
+		`{"model": "demo:offline", "fallback": [` + "\n" + `"nope:m"]}`:                                                           `settings.json:2: fallback: provider: unknown provider "nope"`,
+		`{"model": "demo:offline", "fallback": ["groq:m"]}`:                                                                       "fallback: provider: no key for groq: set GROQ_API_KEY, or store one with cantle login groq",
+		`{"model": "demo:offline", "maxCost": "1", "fallback": ["x:m"], "providers": {"x": {"baseUrl": "https://x.example/v1"}}}`: "that of x:m is unknown",
+		`{"model": "x:m", "providers": {` + "\n" + `"x": {"baseUrl": "http://h/v1", "headers": {"A": "${NOT_SET}"}}}}`:            "settings.json:2: providers.x: headers.A: the variable NOT_SET is not set",
+		`{"model": "x:m", "providers": {"x": {"baseUrl": "http://h/v1", "options": {"organisation": "o"}}}}`:                      "did you mean organization?",
+		`{"model": "x:m", "providers": {"x": {"baseUrl": "http://h/v1", "numCtx": 5}}}`:                                           `has no option "numCtx"`,
+		`{"model": "x:m", "providers": {"x": {"baseUrl": "http://h/v1"}}, "models": {"x:m": {"thinkingStyle": "nestd"}}}`:         "did you mean nested?",
+		`{"model": "x:m", "providers": {"x": {"baseUrl": "http://h/v1", "apiKeyCommand": ["/no/such/program"]}}}`:                 "providers.x.apiKeyCommand: credential: the command /no/such/program for a key: ",
+	} {
+		home, dir := t.TempDir(), t.TempDir()
+		if err := os.WriteFile(filepath.Join(home, "settings.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		none := func(string) string { return "" }
+		c, err := config.Load(config.Sources{Home: home, Dir: dir, Getenv: none})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if _, err = app.New(t.Context(), app.Options{Config: c, Home: home, Dir: dir, Getenv: none}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s:\ngot %v, want %q", text, err, want)
+		}
+	}
+}
+
+// The run's own key goes to the provider of its model, and to no other.
+func TestKeyOfARun(t *testing.T) {
+	w := newWorld(t)
+	vars := map[string]string{"RUN_KEY": "run-key-1", "SPARE_KEY": "spare-key-2"}
+	url, _ := busy(t)
+	none := 0
+	w.change = func(o *app.Options) {
+		o.Getenv = func(k string) string { return vars[k] }
+		o.APIKeyEnv = "RUN_KEY"
+	}
+	a, srv := w.open(llmtest.Say("ok"))
+	say(t, a, "hi")
+	if h := srv.Requests()[0].Header; h.Get("X-Api-Key") != "run-key-1" {
+		t.Errorf("%v", h)
+	}
+	w.change = func(o *app.Options) {
+		o.Getenv = func(k string) string { return vars[k] }
+		o.APIKeyEnv = "RUN_KEY"
+		p := o.Config.Providers["t"]
+		p.APIKeyEnv = "SPARE_KEY"
+		o.Config.Providers["t"] = p
+		o.Config.Providers["down"] = config.Provider{BaseURL: url, MaxRetries: &none}
+		o.Config.Model, o.Config.Fallback = "down:m", []string{"t:m"}
+	}
+	a, srv = w.open(llmtest.Say("ok"))
+	say(t, a, "hi")
+	if h := srv.Requests()[0].Header; h.Get("X-Api-Key") != "spare-key-2" {
+		t.Errorf("%v", h)
+	}
+	_, err := app.New(t.Context(), app.Options{Config: &config.Config{Model: "t:m"}, Home: w.home, Dir: w.dir, Getenv: func(string) string { return "" }, APIKeyEnv: "RUN_KEY"})
+	if err == nil || !strings.Contains(err.Error(), "the variable RUN_KEY, which is to have the key, is not set") {
+		t.Error(err)
+	}
+}
+
+// A command for a key runs once, however many models need it, away from the
+// project, with the user's environment.
+func TestKeyCommand(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the command is of a POSIX shell")
+	}
+	w := newWorld(t)
+	user := t.TempDir()
+	w.write("printf", "evil")
+	w.change = func(o *app.Options) {
+		o.User = user
+		p := o.Config.Providers["t"]
+		p.APIKeyCommand = config.Command{Shell: `echo x >> runs; echo "key-in-$PWD-$MINE"`}
+		o.Config.Providers["t"] = p
+		o.Config.Fallback = []string{"t:other", "t:third"}
+		o.Environ = append(o.Environ, "MINE=yes")
+	}
+	a, srv := w.open(llmtest.Say("ok"))
+	say(t, a, "hi")
+	real, err := filepath.EvalSymlinks(user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := srv.Requests()[0].Header.Get("X-Api-Key"); got != "key-in-"+real+"-yes" {
+		t.Errorf("the key is %q", got)
+	}
+	if runs, err := os.ReadFile(filepath.Join(user, "runs")); string(runs) != "x\n" {
+		t.Errorf("%q, %v", runs, err)
+	}
+}
+
+// What the settings say of a model is what is known of it.
+func TestModelSettings(t *testing.T) {
+	yes, no, least := true, false, 4096
+	c := &config.Config{Models: map[string]config.Model{"openai:gpt-5": {
+		Context: 1000, Output: 10, Images: &no, NoTools: &yes, ThinkingStyle: "flat", MinCache: &least,
+		Efforts: map[llm.Effort]string{"high": "top"}, Price: &config.ModelPrice{Input: "1", Output: "2"},
+	}}, Aliases: map[string]string{"g": "openai:gpt-5"}}
+	po, err := app.ModelOptions(c, app.Env{Home: t.TempDir(), Getenv: func(string) string { return "" }}, "g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := po.Describe("g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, tr := k.Info, k.Info.Traits
+	if i.Context != 1000 || i.Output != 10 || tr.Images || !tr.NoTools || tr.ThinkingStyle != "flat" || tr.MinCache != 4096 || tr.Efforts["high"] != "top" || tr.Efforts["low"] != "low" || i.Price.Output != 2_000_000 {
+		t.Errorf("%+v", i)
+	}
+}
+
+// What the user adds for commands may name a variable.
+func TestEnvReferences(t *testing.T) {
+	w := newWorld(t)
+	w.change = func(o *app.Options) {
+		o.Getenv = func(k string) string { return map[string]string{"GH": "token-1"}[k] }
+		o.Config.Env = map[string]string{"ACCOUNT": "${GH}", "TEXT": "a ${GH} b"}
+	}
+	got, _ := w.run("go", llmtest.Call("Bash", m{"command": "/usr/bin/env"}), llmtest.Say("ok"))[1].LastResult()
+	if !strings.Contains(got, "ACCOUNT=token-1") || !strings.Contains(got, "TEXT=a ${GH} b") {
+		t.Error(got)
+	}
+}
