@@ -68,6 +68,7 @@ func TestWrappersAreModels(t *testing.T) {
 	for name, wrapped := range map[string]func() llm.Model{
 		"watchdog": func() llm.Model { return wrap.Watchdog(plain(), time.Minute) },
 		"retry":    func() llm.Model { return wrap.Retry(plain(), wrap.RetryOptions{}) },
+		"salvage":  func() llm.Model { return wrap.Salvage(plain()) },
 		"fallback": func() llm.Model { return wrap.Fallback(plain(), wrap.FallbackOptions{}, plain()) },
 	} {
 		t.Run(name, func(t *testing.T) {
