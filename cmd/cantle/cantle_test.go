@@ -1,10 +1,12 @@
 package main_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -326,6 +328,7 @@ func interrupt(t *testing.T, w *world, sig os.Signal, until string, args ...stri
 }
 
 func TestInterruptedRunsCanBeContinued(t *testing.T) {
+	sleep := fmt.Sprintf("sleep 9%07d", os.Getpid()) // of this test alone
 	for name, c := range map[string]struct {
 		first llmtest.Reply
 		until string
@@ -333,7 +336,7 @@ func TestInterruptedRunsCanBeContinued(t *testing.T) {
 		code  int
 	}{
 		"Ctrl-C in mid-stream": {llmtest.Say("thinking aloud ").Stall(), `"text_delta"`, os.Interrupt, 130},
-		"SIGTERM in mid-tool":  {llmtest.Call("Bash", map[string]any{"command": "setsid sleep 987654 & echo started; sleep 987654"}), `started`, syscall.SIGTERM, 143},
+		"SIGTERM in mid-tool":  {llmtest.Call("Bash", map[string]any{"command": "setsid " + sleep + " & echo started; " + sleep}), `started`, syscall.SIGTERM, 143},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -344,7 +347,7 @@ func TestInterruptedRunsCanBeContinued(t *testing.T) {
 			if err := json.Unmarshal([]byte(lines[len(lines)-1]), &doc); err != nil || code != c.code || doc["termination_reason"] != "interrupted" {
 				t.Fatalf("exit %d, %s (%v)", code, lines[len(lines)-1], err)
 			}
-			if ps, _ := exec.Command("pgrep", "-f", "sleep 987654").Output(); len(bytes.TrimSpace(ps)) > 0 {
+			if ps, _ := exec.Command("pgrep", "-f", sleep).Output(); len(bytes.TrimSpace(ps)) > 0 {
 				t.Errorf("processes are left: %s", ps)
 			}
 			text, errs, code := w.run("--continue", "go on")
@@ -381,12 +384,27 @@ func TestKilledAnywhere(t *testing.T) {
 		if i > 0 {
 			args = append([]string{"--continue"}, args...)
 		}
-		cmd := w.command(args...)
+		cmd := w.command(append(args, "-o", "stream-json")...)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(time.Duration(15+rnd.IntN(150)) * time.Millisecond)
+		// The moment is counted in what it did, since machines differ, and then
+		// somewhere in what it does next.
+		lines, last := bufio.NewReader(out), ""
+		for range 3 + rnd.IntN(60) {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				t.Fatalf("run %d ended by itself: %v, after %s", i+1, err, last)
+			}
+			last = line
+		}
+		<-time.After(time.Duration(rnd.IntN(3000)) * time.Microsecond)
 		_ = cmd.Process.Kill()
+		_, _ = io.Copy(io.Discard, out)
 		_ = cmd.Wait()
 	}
 	out, errs, code := w.run("--continue", "--yes", "the end")

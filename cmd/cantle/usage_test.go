@@ -448,3 +448,27 @@ func TestReadOnlyCommands(t *testing.T) {
 		}
 	}
 }
+
+// TestAPipeThatSaysNothing is not waited for where there is a prompt, and that
+// it was left out is told.
+func TestAPipeThatSaysNothing(t *testing.T) {
+	w := newWorld(t)
+	w.serve(llmtest.WireChat, func(*llmtest.Exchange) llmtest.Reply { return llmtest.Say("fine") })
+	cmd := w.command("--json", "go")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var out strings.Builder
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if d := decode(t, out.String()); d["result"] != "fine" || !strings.Contains(out.String(), "standard input said nothing") {
+		t.Errorf("%s", out.String())
+	}
+}

@@ -94,7 +94,7 @@ func (f *runFlags) perform(ctx context.Context, e Env, args []string, out output
 	if f.input == "stream-json" {
 		conv = newConversation(e.In)
 	}
-	prompt, err := f.read(ctx, e, args, conv)
+	prompt, err := f.read(ctx, e, args, conv, out)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -183,7 +183,7 @@ func codeOf(r *agent.Result, sig os.Signal) int {
 }
 
 // read puts the prompt together.
-func (f *runFlags) read(ctx context.Context, e Env, args []string, conv *conversation) (string, error) {
+func (f *runFlags) read(ctx context.Context, e Env, args []string, conv *conversation, out output) (string, error) {
 	var parts []string
 	if t := strings.TrimSpace(strings.Join(args, " ")); t != "" {
 		parts = append(parts, t)
@@ -198,8 +198,11 @@ func (f *runFlags) read(ctx context.Context, e Env, args []string, conv *convers
 		return conv.first(ctx, f.cont || f.resume != "")
 	}
 	if !e.InTTY && e.In != nil {
-		text, err := readInput(e.In, len(parts) > 0)
-		if err != nil {
+		text, err := readInput(e.In, len(parts) > 0 || f.cont || f.resume != "")
+		switch {
+		case errors.Is(err, errSilent):
+			out.note(err.Error())
+		case err != nil:
 			return "", fmt.Errorf("standard input: %w", err)
 		}
 		if t := strings.TrimRight(text, "\n"); strings.TrimSpace(t) != "" {
@@ -212,10 +215,13 @@ func (f *runFlags) read(ctx context.Context, e Env, args []string, conv *convers
 	return strings.Join(parts, "\n\n"), nil
 }
 
+// errSilent is that standard input said nothing, and was left.
+var errSilent = fmt.Errorf("standard input said nothing for %v and is left out: put < /dev/null behind the command where there is none", moment)
+
 // maxInput bounds what is read from standard input.
 const maxInput = 10 << 20
 
-// readInput reads standard input to its end. When there is a prompt already,
+// readInput reads standard input to its end. When the run can do without,
 // a pipe that says nothing is not waited for.
 func readInput(r io.Reader, optional bool) (string, error) {
 	br := bufio.NewReader(io.LimitReader(r, maxInput+1))
@@ -226,7 +232,7 @@ func readInput(r io.Reader, optional bool) (string, error) {
 			first <- err
 		}()
 		if !arrives(first) {
-			return "", nil
+			return "", errSilent
 		}
 	}
 	b, err := io.ReadAll(br)
