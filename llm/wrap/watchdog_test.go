@@ -68,6 +68,8 @@ func TestWrappersAreModels(t *testing.T) {
 	for name, wrapped := range map[string]func() llm.Model{
 		"watchdog": func() llm.Model { return wrap.Watchdog(plain(), time.Minute) },
 		"retry":    func() llm.Model { return wrap.Retry(plain(), wrap.RetryOptions{}) },
+		"route":    func() llm.Model { return wrap.Route(plain(), plain(), wrap.RouteOptions{}) },
+		"cache":    func() llm.Model { return wrap.CacheWatch(plain(), wrap.CacheWatchOptions{}) },
 		"salvage":  func() llm.Model { return wrap.Salvage(plain()) },
 		"fallback": func() llm.Model { return wrap.Fallback(plain(), wrap.FallbackOptions{}, plain()) },
 	} {
