@@ -138,6 +138,11 @@ func (op *opener) open(ref string) (llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	if full, _, _, err := po.Resolve(ref); err == nil { // it was opened
+		if yes := op.c.Models[full].Salvage; yes != nil && *yes {
+			m = wrap.Salvage(m)
+		}
+	}
 	return op.retry(m)
 }
 

@@ -196,3 +196,26 @@ func TestEnvReferences(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A model that writes its calls as text is understood where the settings say
+// that it does.
+func TestSalvage(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		w := newWorld(t)
+		w.write("a.txt", "what is in it")
+		w.change = func(o *app.Options) {
+			mm := o.Config.Models["t:m"]
+			mm.Salvage = &on
+			o.Config.Models["t:m"] = mm
+		}
+		replies := []llmtest.Reply{llmtest.Say("<tool_call>{\"name\": \"Read\", \"arguments\": {\"file_path\": \"a.txt\"}}</tool_call>")}
+		if on {
+			replies = append(replies, llmtest.Say("done"))
+		}
+		a, srv := w.open(replies...)
+		res := say(t, a, "go")
+		if on != (res.Text == "done") || len(srv.Requests()) != len(replies) {
+			t.Errorf("salvage %v: %d requests, %q", on, len(srv.Requests()), res.Text)
+		}
+	}
+}
