@@ -471,4 +471,9 @@ func TestAPipeThatSaysNothing(t *testing.T) {
 	if d := decode(t, out.String()); d["result"] != "fine" || !strings.Contains(out.String(), "standard input said nothing") {
 		t.Errorf("%s", out.String())
 	}
+	for _, stdin := range []string{"", "more\n"} {
+		if out, errs, code := w.runWith(stdin, "--json", "go"); code != 0 || strings.Contains(out, "warnings") {
+			t.Errorf("exit %d, %s%s", code, out, errs)
+		}
+	}
 }

@@ -226,10 +226,10 @@ const maxInput = 10 << 20
 func readInput(r io.Reader, optional bool) (string, error) {
 	br := bufio.NewReader(io.LimitReader(r, maxInput+1))
 	if optional {
-		first := make(chan error, 1)
+		first := make(chan struct{})
 		go func() {
-			_, err := br.Peek(1)
-			first <- err
+			_, _ = br.Peek(1) // what it is, the reading says
+			close(first)
 		}()
 		if !arrives(first) {
 			return "", errSilent

@@ -7,11 +7,12 @@ import "time"
 // programs that leave a pipe open which they never write to.
 const moment = 3 * time.Second
 
-// arrives waits a moment for the first byte of an input that may never come.
-func arrives(first <-chan error) bool {
+// arrives waits a moment for the first byte of an input, or its end, which may
+// never come.
+func arrives(first <-chan struct{}) bool {
 	select {
-	case err := <-first:
-		return err == nil
+	case <-first:
+		return true
 	case <-time.After(moment):
 		return false
 	}
