@@ -19,8 +19,8 @@ type decoder struct {
 	done    bool
 
 	id, model string
-	blocks    []*block       // in the order in which they came
-	open      map[int]*block // by the index on the wire
+	blocks    []*block            // in the order in which they came
+	open      map[wire.Int]*block // by the index on the wire
 	calls     int
 	stop      string
 	detail    string
@@ -29,12 +29,12 @@ type decoder struct {
 }
 
 func newDecoder(info llm.Info, s *wire.Stream) *decoder {
-	return &decoder{info: info, s: s, open: map[int]*block{}}
+	return &decoder{info: info, s: s, open: map[wire.Int]*block{}}
 }
 
 type event struct {
 	Type    string          `json:"type"`
-	Index   int             `json:"index"`
+	Index   wire.Int        `json:"index"`
 	Message *message        `json:"message"`
 	Block   json.RawMessage `json:"content_block"`
 	Delta   delta           `json:"delta"`
@@ -92,10 +92,10 @@ func (d *decoder) whole(ev wire.Event) error {
 	}
 	d.start(&m)
 	for i, raw := range m.Content {
-		if err := d.begin(i, raw); err != nil {
+		if err := d.begin(wire.Int(i), raw); err != nil {
 			return d.s.Undecodable(ev, err)
 		}
-		d.end(i)
+		d.end(wire.Int(i))
 	}
 	d.finish(m.ending)
 	d.done = true
@@ -196,7 +196,7 @@ func (d *decoder) event(ev wire.Event) error {
 
 // begin starts the block at an index. An index that comes again after its
 // block was closed, as some servers number them, is another block.
-func (d *decoder) begin(i int, raw json.RawMessage) error {
+func (d *decoder) begin(i wire.Int, raw json.RawMessage) error {
 	if old := d.open[i]; old != nil && !old.closed {
 		return fmt.Errorf("block %d begins twice", i)
 	}
@@ -235,7 +235,7 @@ var implied = map[string]string{
 	"thinking_delta": `{"type":"thinking","thinking":""}`,
 }
 
-func (d *decoder) delta(i int, x *delta) error {
+func (d *decoder) delta(i wire.Int, x *delta) error {
 	b := d.open[i]
 	if b == nil {
 		start, ok := implied[x.Type]
@@ -275,7 +275,7 @@ func (d *decoder) delta(i int, x *delta) error {
 	return nil
 }
 
-func (d *decoder) end(i int) {
+func (d *decoder) end(i wire.Int) {
 	if b := d.open[i]; b != nil {
 		b.closed = true
 	}

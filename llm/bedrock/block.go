@@ -66,11 +66,12 @@ func wholeBlock(raw json.RawMessage) (*block, error) {
 	}
 	b := &block{raw: raw, closed: true}
 	for kind, v := range f {
-		if isNull(v) {
-			continue
+		if !isNull(v) {
+			b.kind = likelier(b.kind, kind)
 		}
-		b.kind = kind
-		switch kind {
+	}
+	if v := f[b.kind]; b.kind != "" {
+		switch b.kind {
 		case kindText:
 			s, ok := str(v)
 			if !ok {
@@ -134,6 +135,20 @@ func (b *block) arguments(in json.RawMessage) {
 	if s := string(in); s != "{}" && s != "null" {
 		b.input.WriteString(s)
 	}
+}
+
+// likelier is the kind of a block with two fields: the one that is known, or
+// the first by its name.
+func likelier(a, b string) string {
+	for _, k := range [...]string{kindText, kindThinking, kindCall, kindResult, kindCitations} {
+		if a == k || b == k {
+			return k
+		}
+	}
+	if a == "" {
+		return b
+	}
+	return min(a, b)
 }
 
 // part is the block as a part; nil if there is nothing in it that can go back.

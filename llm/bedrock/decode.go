@@ -16,8 +16,8 @@ type decoder struct {
 	out   []llm.Event // to be yielded
 	state wire.State
 
-	blocks []*block       // in the order in which they came
-	open   map[int]*block // by the index on the wire
+	blocks []*block            // in the order in which they came
+	open   map[wire.Int]*block // by the index on the wire
 	calls  int
 	stop   string
 	detail string
@@ -26,12 +26,12 @@ type decoder struct {
 }
 
 func newDecoder(info llm.Info, s *wire.Stream) *decoder {
-	return &decoder{info: info, s: s, open: map[int]*block{}}
+	return &decoder{info: info, s: s, open: map[wire.Int]*block{}}
 }
 
 // payload is that of any event of a stream; which one it is says its name.
 type payload struct {
-	Index int `json:"contentBlockIndex"`
+	Index wire.Int `json:"contentBlockIndex"`
 	Start struct {
 		Call   *toolUse `json:"toolUse"`
 		Result *struct {
@@ -252,7 +252,7 @@ func (d *decoder) begin(p *payload) error {
 
 // at is the open block of a kind at an index, or a new one: text and thinking
 // have no start, and one may follow the other at the same index.
-func (d *decoder) at(i int, kind string) *block {
+func (d *decoder) at(i wire.Int, kind string) *block {
 	if b := d.open[i]; b != nil && !b.closed && b.kind == kind {
 		return b
 	}

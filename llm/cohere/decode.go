@@ -45,7 +45,7 @@ type pending struct {
 type event struct {
 	Type    string          `json:"type"`
 	ID      string          `json:"id"`
-	Index   int             `json:"index"`
+	Index   wire.Int        `json:"index"`
 	Delta   *delta          `json:"delta"`
 	Error   json.RawMessage `json:"error"`
 	Message json.RawMessage `json:"message"` // of a whole answer, or of an error
@@ -167,13 +167,13 @@ func (d *decoder) event(ev wire.Event) error {
 		if d.id == "" {
 			d.id = e.ID
 		}
-		d.take(x.Message, e.Index)
+		d.take(x.Message, int(e.Index))
 	case "content-start", "content-delta", "tool-plan-delta", "tool-call-start", "tool-call-delta", "citation-start":
 		d.started = true
-		d.take(x.Message, e.Index)
+		d.take(x.Message, int(e.Index))
 	case "tool-call-end":
 		for _, c := range d.calls {
-			c.ended = c.ended || c.index == e.Index
+			c.ended = c.ended || c.index == int(e.Index)
 		}
 	case "message-end":
 		if msg := str(x.Error); msg != "" {

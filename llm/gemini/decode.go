@@ -44,7 +44,7 @@ func (m *Model) newDecoder(s *wire.Stream) *decoder {
 
 type chunk struct {
 	Candidates []struct {
-		Index   int `json:"index"`
+		Index   wire.Int `json:"index"`
 		Content struct {
 			Parts []json.RawMessage `json:"parts"`
 		} `json:"content"`
@@ -74,7 +74,7 @@ func (w *word) UnmarshalJSON(b []byte) error {
 	case json.Unmarshal(b, &s) == nil:
 		*w = word(s)
 	case json.Unmarshal(b, &n) == nil:
-		*w = word(n)
+		*w = word(strings.TrimSuffix(string(n), ".0"))
 	}
 	return nil
 }

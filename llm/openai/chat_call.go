@@ -12,7 +12,7 @@ import (
 // call is a tool call on its way.
 type call struct {
 	place    int // in decoder.calls
-	index    int
+	index    wire.Int
 	id, name string
 	args     strings.Builder
 	custom   bool
@@ -35,7 +35,7 @@ func (d *decoder) call(x callDelta) {
 		if name == "" && x.ID == "" && strings.TrimSpace(args) == "" {
 			return // a ghost
 		}
-		c = &call{place: len(d.calls), index: len(d.calls)}
+		c = &call{place: len(d.calls), index: wire.Int(len(d.calls))}
 		if x.Index != nil {
 			c.index = *x.Index
 		}
@@ -55,7 +55,7 @@ func (d *decoder) call(x callDelta) {
 	d.out = append(d.out, llm.CallDelta{Index: c.place, ID: c.id, Name: c.name, Input: args})
 }
 
-func (d *decoder) find(index *int, id, name, args string) *call {
+func (d *decoder) find(index *wire.Int, id, name, args string) *call {
 	starts := name != "" && strings.HasPrefix(strings.TrimSpace(args), "{")
 	if id != "" {
 		for i := len(d.calls) - 1; i >= 0; i-- {

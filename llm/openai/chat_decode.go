@@ -36,7 +36,7 @@ type chunk struct {
 	Model   string          `json:"model"`
 	Error   json.RawMessage `json:"error"`
 	Choices []struct {
-		Index   int             `json:"index"`
+		Index   wire.Int        `json:"index"`
 		Delta   *delta          `json:"delta"`
 		Message *delta          `json:"message"`
 		Text    string          `json:"text"`
@@ -64,7 +64,7 @@ type delta struct {
 }
 
 type callDelta struct {
-	Index    *int      `json:"index"`
+	Index    *wire.Int `json:"index"`
 	ID       string    `json:"id"`
 	Type     string    `json:"type"`
 	Function *function `json:"function"`
@@ -139,7 +139,7 @@ func (d *decoder) event(ev wire.Event) error {
 		}
 		d.done = true
 		return nil
-	case ev.Name == "error":
+	case ev.Name == "error" && !(ev.Cut && !json.Valid(data)):
 		return d.s.Failure(data)
 	}
 	return d.chunk(ev)
@@ -249,7 +249,7 @@ func (d *decoder) take(x delta) {
 		d.call(c)
 	}
 	if f := x.FunctionCall; f != nil && len(x.ToolCalls) == 0 && (f.Name != "" || set(f.Arguments)) {
-		zero := 0
+		zero := wire.Int(0)
 		d.call(callDelta{Index: &zero, Function: f})
 	}
 }

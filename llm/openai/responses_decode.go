@@ -23,13 +23,13 @@ type responseDecoder struct {
 	id, model string
 	status    string // as sent, with the reason of an incomplete one
 	items     []*item
-	at        map[int]*item // by output_index
-	calls     int           // that were shown
+	at        map[wire.Int]*item // by output_index
+	calls     int                // that were shown
 	usage     *responseUsage
 }
 
 func newResponseDecoder(m *Responses, s *wire.Stream, req *llm.Request) *responseDecoder {
-	d := &responseDecoder{m: m, s: s, tools: map[string]bool{}, at: map[int]*item{}}
+	d := &responseDecoder{m: m, s: s, tools: map[string]bool{}, at: map[wire.Int]*item{}}
 	for _, t := range req.Tools {
 		d.tools[t.Name] = true
 	}
@@ -39,10 +39,10 @@ func newResponseDecoder(m *Responses, s *wire.Stream, req *llm.Request) *respons
 // responseEvent is an event of any type.
 type responseEvent struct {
 	Type      string          `json:"type"`
-	Output    *int            `json:"output_index"`
+	Output    *wire.Int       `json:"output_index"`
 	ItemID    string          `json:"item_id"`
-	Content   int             `json:"content_index"`
-	Summary   int             `json:"summary_index"`
+	Content   wire.Int        `json:"content_index"`
+	Summary   wire.Int        `json:"summary_index"`
 	Delta     json.RawMessage `json:"delta"`
 	Text      string          `json:"text"`
 	Refusal   string          `json:"refusal"`
@@ -241,7 +241,7 @@ func deltaText(raw json.RawMessage) string {
 // find is the item of an event: that of its output_index, as ids may change
 // from event to event; else that of its id, else the last. A new one is made
 // where there is none.
-func (d *responseDecoder) find(index *int, id, kind string) *item {
+func (d *responseDecoder) find(index *wire.Int, id, kind string) *item {
 	d.begun()
 	it := d.known(index, id)
 	if it == nil || kind != "" && it.kind != "" && it.kind != kind && (index == nil || it.done) {
@@ -256,7 +256,7 @@ func (d *responseDecoder) find(index *int, id, kind string) *item {
 	return it
 }
 
-func (d *responseDecoder) known(index *int, id string) *item {
+func (d *responseDecoder) known(index *wire.Int, id string) *item {
 	if index != nil {
 		return d.at[*index]
 	}
@@ -271,7 +271,7 @@ func (d *responseDecoder) known(index *int, id string) *item {
 	return nil
 }
 
-func (d *responseDecoder) add(index *int) *item {
+func (d *responseDecoder) add(index *wire.Int) *item {
 	it := &item{call: -1}
 	d.items = append(d.items, it)
 	if index != nil {
@@ -289,6 +289,10 @@ func (d *responseDecoder) head(r *responseBody) {
 	}
 }
 
+// maxAfter is how many events may come between an error event and what explains
+// it: pings, and what is new.
+const maxAfter = 8
+
 // failure is the error of an error event. One that does not say what it is may
 // be followed by response.failed, which does.
 func (d *responseDecoder) failure(data []byte) error {
@@ -296,13 +300,15 @@ func (d *responseDecoder) failure(data []byte) error {
 	if e.Kind != llm.KindStream {
 		return e
 	}
-	next, err := d.s.Next()
-	if err != nil {
-		return e // what came before says more than how the stream ended
-	}
-	var f responseEvent
-	if decodeLoosely(next.Data, &f) == nil && f.Response != nil && isError(f.Response.Error) {
-		return d.s.Failure(next.Data)
+	for range maxAfter {
+		next, err := d.s.Next()
+		if err != nil {
+			break // what came before says more than how the stream ended
+		}
+		var f responseEvent
+		if decodeLoosely(next.Data, &f) == nil && f.Response != nil && isError(f.Response.Error) {
+			return d.s.Failure(next.Data)
+		}
 	}
 	return e
 }

@@ -29,13 +29,13 @@ type item struct {
 
 // piece is a numbered piece of an item.
 type piece struct {
-	n    int
+	n    wire.Int
 	text strings.Builder
 }
 
 // pieceOf is the piece of that number, in a list in the order of the numbers.
-func pieceOf(list *[]*piece, n int) *piece {
-	i, ok := slices.BinarySearchFunc(*list, n, func(p *piece, n int) int { return cmp.Compare(p.n, n) })
+func pieceOf(list *[]*piece, n wire.Int) *piece {
+	i, ok := slices.BinarySearchFunc(*list, n, func(p *piece, n wire.Int) int { return cmp.Compare(p.n, n) })
 	if !ok {
 		*list = slices.Insert(*list, i, &piece{n: n})
 	}
@@ -50,7 +50,7 @@ func hasText(list []*piece) bool {
 // on from the item before.
 func renumber(list []*piece) {
 	for i, p := range list {
-		p.n = i
+		p.n = wire.Int(i)
 	}
 }
 
@@ -114,7 +114,7 @@ func more(b *strings.Builder, s string, full bool) string {
 }
 
 // text takes visible text. full says that s is the whole of that part.
-func (it *item) text(d *responseDecoder, n int, s string, refusal, full bool) {
+func (it *item) text(d *responseDecoder, n wire.Int, s string, refusal, full bool) {
 	it.refused = it.refused || refusal && s != ""
 	if s = more(&pieceOf(&it.texts, n).text, s, full); s != "" {
 		d.out = append(d.out, llm.TextDelta{Text: s})
@@ -125,7 +125,7 @@ func (it *item) visible() string { return joined(it.texts, "") }
 
 // think takes readable thinking, which servers send as a summary, in the open,
 // or both: what comes first is shown.
-func (it *item) think(d *responseDecoder, summary bool, n int, s string, full bool) {
+func (it *item) think(d *responseDecoder, summary bool, n wire.Int, s string, full bool) {
 	list, other := &it.summary, it.content
 	if !summary {
 		list, other = &it.content, it.summary
@@ -189,16 +189,16 @@ func (it *item) take(d *responseDecoder, o *outputItem, raw json.RawMessage, don
 	case "message":
 		renumber(it.texts)
 		for i, p := range contentParts(o.Content, "output_text", "text", "refusal", "") {
-			it.text(d, i, p.Text+p.Refusal, p.Type == "refusal", true)
+			it.text(d, wire.Int(i), p.Text+p.Refusal, p.Type == "refusal", true)
 		}
 	case "reasoning":
 		renumber(it.summary)
 		for i, p := range contentParts(o.Summary, "summary_text", "text", "") {
-			it.think(d, true, i, p.Text, true)
+			it.think(d, true, wire.Int(i), p.Text, true)
 		}
 		renumber(it.content)
 		for i, p := range contentParts(o.Content, "reasoning_text", "text", "") {
-			it.think(d, false, i, p.Text, true)
+			it.think(d, false, wire.Int(i), p.Text, true)
 		}
 	case "function_call", "custom_tool_call":
 		args := argText(o.Arguments)

@@ -334,3 +334,12 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+func TestInt(t *testing.T) {
+	for in, want := range map[string]wire.Int{"0": 0, "12": 12, "12.0": 12, `"3"`: 3, "-1": -1, "null": 7, "1.5": 7, `"x"`: 7, "1e99": 7, "[]": 7, "{}": 7} {
+		i := wire.Int(7)
+		if err := i.UnmarshalJSON([]byte(in)); err != nil || i != want {
+			t.Errorf("%s: %d, %v", in, i, err)
+		}
+	}
+}

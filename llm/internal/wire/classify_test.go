@@ -152,6 +152,10 @@ func TestClassifyFields(t *testing.T) {
 	if e.Message != "Provider returned error: busy upstream" || e.Code != "429" {
 		t.Errorf("%+v", e)
 	}
+	e = wire.Classify(200, nil, []byte(`{"error":{"code":429.0,"message":"busy"}}`))
+	if e.Kind != llm.KindRateLimit || e.Code != "429" {
+		t.Errorf("%+v", e)
+	}
 	e = wire.Classify(500, nil, []byte(strings.Repeat("é", 50_000)))
 	if len(e.Message) > 3000 || strings.Contains(e.Message, "\ufffd") {
 		t.Errorf("a message of %d bytes", len(e.Message))

@@ -285,7 +285,7 @@ func text(v any) string {
 	case string:
 		return v
 	case json.Number:
-		return v.String()
+		return strings.TrimSuffix(v.String(), ".0") // some write 400.0
 	}
 	return ""
 }

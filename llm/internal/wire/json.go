@@ -79,3 +79,17 @@ func (c *Count) UnmarshalJSON(b []byte) error {
 	*c = Count(f)
 	return nil
 }
+
+// Int is an index. Some servers write 1.0; what is no whole number leaves it as
+// it is.
+type Int int
+
+// UnmarshalJSON never fails: an index that cannot be read is as one that is
+// not there.
+func (i *Int) UnmarshalJSON(b []byte) error {
+	f, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
+	if err == nil && f == math.Trunc(f) && math.Abs(f) <= math.MaxInt32 {
+		*i = Int(f)
+	}
+	return nil
+}
