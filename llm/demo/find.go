@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -106,15 +107,21 @@ type hit struct {
 	text string
 }
 
+// lazily is a pattern that is compiled when it is first used: a program that has
+// this package in it pays nothing for it until then.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 var (
-	hitLine  = regexp.MustCompile(`^(.+?):(\d+):(.*)$`)
-	bareHit  = regexp.MustCompile(`^\s*(\d+):(.*)$`)
-	readLine = regexp.MustCompile(`^\s*(\d+)(?:\t|→)(.*)$`)
+	hitLine  = lazily(`^(.+?):(\d+):(.*)$`)
+	bareHit  = lazily(`^\s*(\d+):(.*)$`)
+	readLine = lazily(`^\s*(\d+)(?:\t|→)(.*)$`)
 )
 
 // numbered takes a line of a listing of a file apart.
 func numbered(line string) (int, string, bool) {
-	m := readLine.FindStringSubmatch(line)
+	m := readLine().FindStringSubmatch(line)
 	if m == nil {
 		return 0, "", false
 	}
@@ -133,10 +140,10 @@ func (s *script) hits() []hit {
 		var found []hit
 		for line := range strings.Lines(st.text()) {
 			line = strings.TrimSuffix(line, "\n")
-			m := bareHit.FindStringSubmatch(line)
+			m := bareHit().FindStringSubmatch(line)
 			if m != nil && heading != "" { // the path stands above its lines
 				m = []string{line, heading, m[1], m[2]}
-			} else if m = hitLine.FindStringSubmatch(line); m == nil {
+			} else if m = hitLine().FindStringSubmatch(line); m == nil {
 				heading = strings.TrimSpace(line)
 				continue
 			}
@@ -284,7 +291,7 @@ func salient(prompt string) []string {
 			out = append(out, w)
 		}
 	}
-	for _, m := range quotedWords.FindAllStringSubmatch(prompt, -1) {
+	for _, m := range quotedWords().FindAllStringSubmatch(prompt, -1) {
 		if w := strings.TrimSpace(m[1] + m[2]); len(w) >= 2 {
 			add(w)
 		}
@@ -310,7 +317,7 @@ func salient(prompt string) []string {
 	return out
 }
 
-var quotedWords = regexp.MustCompile("`([^`\n]{2,60})`|\"([^\"\n]{2,60})\"")
+var quotedWords = lazily("`([^`\n]{2,60})`|\"([^\"\n]{2,60})\"")
 
 // isIdentifier reports whether w looks like a name in a program: snake_case,
 // camelCase, or with digits in it.

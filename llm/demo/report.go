@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -168,18 +167,18 @@ func (s *script) best(lines []hit) []hit {
 }
 
 var (
-	naming      = regexp.MustCompile(`^(module \S|name\s*=|\s{0,4}"(name|description)":|description\s*=|\s*<artifactId>)`)
-	declaration = regexp.MustCompile(`^\s*(export |pub |public |static |async )*(func|def|class|fn|type|struct|interface|enum|trait|function|module|defmodule|namespace|object)\s+\w`)
+	naming      = lazily(`^(module \S|name\s*=|\s{0,4}"(name|description)":|description\s*=|\s*<artifactId>)`)
+	declaration = lazily(`^\s*(export |pub |public |static |async )*(func|def|class|fn|type|struct|interface|enum|trait|function|module|defmodule|namespace|object)\s+\w`)
 )
 
 // weigh says how much a line tells of its file.
 func weigh(ext, text string) int {
 	switch {
-	case naming.MatchString(text):
+	case naming().MatchString(text):
 		return 8
 	case ext == ".md" && strings.HasPrefix(text, "# "):
 		return 8
-	case declaration.MatchString(text):
+	case declaration().MatchString(text):
 		return 6
 	case strings.Contains(text, "main("):
 		return 5
@@ -254,7 +253,7 @@ func (s *script) reportHits(b *strings.Builder) int {
 	// Declarations before uses, and one line of each file.
 	slices.SortStableFunc(hits, func(a, b hit) int {
 		rank := func(h hit) int {
-			if declaration.MatchString(h.text) {
+			if declaration().MatchString(h.text) {
 				return 0
 			}
 			return 1
