@@ -1,6 +1,7 @@
 package wrap_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -126,4 +127,27 @@ func TestCacheWatchNamesTheModel(t *testing.T) {
 	if got := said[len(said)-1]; err != nil || got != "cache_break: prompt cache break: model changed (p:main -> p:spare), which costs some $1.0000 [call #2, cache read 1000000 -> 0, written 0]" {
 		t.Error(got, err)
 	}
+}
+
+func ExampleCacheWatch() {
+	model := llmtest.New(nil,
+		llmtest.Say("ok").Usage(llm.Usage{CacheRead: 48210, CacheWrite: 145}),
+		llmtest.Say("ok").Usage(llm.Usage{CacheWrite: 48355}))
+	w := wrap.CacheWatch(model, wrap.CacheWatchOptions{})
+	req := &llm.Request{CacheKey: "session-1", System: "It is 9:00.", Messages: []llm.Message{llm.UserText("hello")}}
+	for range 2 {
+		for ev, err := range w.Stream(context.Background(), req) {
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			if n, ok := ev.(llm.Notice); ok {
+				fmt.Println(n.Text)
+			}
+		}
+		changed := *req
+		changed.System = "It is 9:05."
+		req = &changed
+	}
+	// Output: prompt cache break: system prompt changed [call #2, cache read 48210 -> 0, written 48355]
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/llmtest"
@@ -81,6 +82,18 @@ func TestRouteJudge(t *testing.T) {
 			t.Errorf("%q: %v", said, notices)
 		}
 	}
+}
+
+// ExampleRetry waits for a provider that asks for it.
+func ExampleRetry() {
+	busy := llmtest.New(nil, llmtest.Fail(&llm.Error{Kind: llm.KindRateLimit, RetryAfter: time.Millisecond}), llmtest.Say("Here I am."))
+	resp, err := llm.Generate(context.Background(), wrap.Retry(busy, wrap.RetryOptions{Base: time.Microsecond}), hello())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(resp.Message.Text())
+	// Output: Here I am.
 }
 
 func ExampleRoute() {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/cantle-dev/cantle/llm"
 )
@@ -285,6 +287,9 @@ func judge(tools *toolbox, lead, held string, rs []region) []region {
 	if explains(lead, trail) {
 		return nil
 	}
+	if runsOn(lead, trail) {
+		return nil
+	}
 	// "This is what it sends:" announces a call of somebody else's.
 	if t := strings.TrimSpace(lead); strings.HasSuffix(t, ":") && !intends(t) && !rs[0].marked {
 		return nil
@@ -322,6 +327,18 @@ func judge(tools *toolbox, lead, held string, rs []region) []region {
 	return out
 }
 
+// runsOn says whether one sentence begins before a call and ends after it: then
+// that is a quotation.
+func runsOn(lead, trail string) bool {
+	lead, trail = strings.TrimSpace(lead), strings.TrimSpace(trail)
+	last, _ := utf8.DecodeLastRuneInString(lead)
+	if lead == "" || trail == "" || strings.ContainsRune(".!?…", last) {
+		return false
+	}
+	first, _ := utf8.DecodeRuneInString(trail)
+	return unicode.IsLower(first)
+}
+
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
 	return line
@@ -342,7 +359,7 @@ func explains(lead, trail string) bool {
 // intends says whether a text announces that something is done now.
 func intends(lead string) bool {
 	lead = strings.ToLower(strings.ReplaceAll(lead, "’", "'"))
-	for _, w := range []string{"i'll ", "i will ", "let me ", "let's ", "i'm going to ", "i am going to ", "i need to ", "i should ", "first, ", "now "} {
+	for _, w := range []string{"i'll ", "i will ", "let me ", "let's ", "i'm going to ", "i am going to ", "i need to ", "i should ", "first, ", "now ", "reading ", "checking ", "running ", "looking ", "searching "} {
 		if strings.Contains(lead, w) {
 			return true
 		}
