@@ -163,7 +163,11 @@ func (b *recordingBody) finish() {
 		return
 	}
 	b.done = true
-	clean := redactSameLength(b.raw, b.r.secrets)
+	redact := redactSameLength
+	if strings.HasPrefix(b.rec.Header.Get("Content-Type"), eventStream) {
+		redact = redactFrames
+	}
+	clean := redact(b.raw, b.r.secrets)
 	if utf8.Valid(clean) {
 		b.rec.Body = string(clean)
 	} else {

@@ -161,3 +161,50 @@ func TestReplayNamesTheDifference(t *testing.T) {
 		}
 	}
 }
+
+// TestReplayOnEveryWire: what was recorded is replayed to the same events and
+// the same error, also where a key that the answer quotes was taken out of
+// a frame with a checksum.
+func TestReplayOnEveryWire(t *testing.T) {
+	for name, a := range adapters {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a.json")
+			s := llmtest.NewServer(t, llmtest.Play(t,
+				llmtest.Think("Hm.").Say("漢字 and more").Call("Look", map[string]string{"thing": "x"}),
+				llmtest.Status(429, llmtest.RetryAfter(3e9)),
+				llmtest.Say("some text").Fail(&llm.Error{Kind: llm.KindServer}),
+				llmtest.Say("Your key is "+secret+"."),
+			))
+			tr := llmtest.Loopback()
+			defer tr.CloseIdleConnections()
+			rec := llmtest.Record(tr, path)
+			var live []outcome
+			m := a.open(s.BaseURL(a.wire), &http.Client{Transport: rec})
+			reqs := []*llm.Request{ask("first"), ask("second"), ask("third"), ask("my key is " + secret)}
+			for _, r := range reqs {
+				live = append(live, watch(t, m, r))
+			}
+			if err := rec.Close(); err != nil {
+				t.Fatal(err)
+			}
+			p, err := llmtest.Replay(path, llmtest.ReplayOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m = a.open(s.BaseURL(a.wire), &http.Client{Transport: p})
+			for i, r := range reqs[:3] {
+				got := watch(t, m, r)
+				var a, b *llm.Error
+				errors.As(got.Err, &a)
+				errors.As(live[i].Err, &b)
+				if !reflect.DeepEqual(got.Events, live[i].Events) || (a == nil) != (b == nil) || a != nil && (a.Kind != b.Kind || a.RetryAfter != b.RetryAfter) {
+					t.Errorf("%d: replayed %+v, live %+v", i, got, live[i])
+				}
+			}
+			got := watch(t, m, reqs[3])
+			if s := text(got.Events); got.Err != nil || len(s) != len(text(live[3].Events)) || strings.Contains(s, "abcdefghij") {
+				t.Errorf("replayed %q, %v, live %q", text(got.Events), got.Err, text(live[3].Events))
+			}
+		})
+	}
+}

@@ -39,6 +39,7 @@ func TestModel(t *testing.T, h Harness) {
 	}
 	t.Run("answers", func(t *testing.T) { testAnswers(t, h) })
 	t.Run("round trip", func(t *testing.T) { testRoundTrip(t, h) })
+	t.Run("request", func(t *testing.T) { testRequest(t, h) })
 	t.Run("history", func(t *testing.T) { testHistory(t, h) })
 	t.Run("errors", func(t *testing.T) { testErrors(t, h) })
 	t.Run("cancel", func(t *testing.T) { testCancel(t, h) })
@@ -196,6 +197,7 @@ func testAnswers(t *testing.T, h Harness) {
 		{"malformed call", Call("Look", `{"thing": "a`), llm.StopToolUse},
 		{"call whose input is a list", Call("Look", `["a"]`), llm.StopToolUse},
 		{"limit", Say("and then").Stop(llm.StopMaxTokens), llm.StopMaxTokens},
+		{"slow", Say("One after another.").Slow(time.Millisecond), llm.StopEnd},
 		{"long", Say(strings.Repeat("word ", 20_000)), llm.StopEnd},
 	} {
 		for _, form := range []string{"streamed", "whole"} {

@@ -23,6 +23,17 @@
 //	))
 //	m := anthropic.New("claude-x", anthropic.Options{BaseURL: srv.BaseURL(llmtest.WireAnthropic)})
 //
+// The server speaks every wire named by a constant such as [WireGemini]; the
+// same replies come to the same [llm.Response] on each. It refuses what the
+// provider would refuse, and plays the provider's prompt cache, so that
+//
+//	report := llmtest.CacheOf(srv.Requests())
+//	fmt.Println(report.Share(), report.Breaks)
+//
+// says how much of a conversation's prompts was billed at the cache's price,
+// and which requests did not extend the one before. An adapter's own test has
+// two lines: [TestModel] and [TestCache].
+//
 // Nothing here opens a connection to anything but loopback, and nothing reads
 // the clock but where a reply asks for a delay.
 package llmtest

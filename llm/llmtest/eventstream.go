@@ -1,8 +1,11 @@
 package llmtest
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/binary"
 	"hash/crc32"
+	"regexp"
 )
 
 // eventStream is the media type of Amazon's event streams: binary frames of
@@ -37,4 +40,41 @@ func awsEvent(name string, payload []byte) string {
 func awsException(name, message string) string {
 	return awsFrame(encode(map[string]string{"message": message}),
 		":exception-type", name, ":content-type", "application/json", ":message-type", "exception")
+}
+
+// inner is where Bedrock puts an event of another wire.
+var inner = regexp.MustCompile(`"bytes":"[A-Za-z0-9+/=]+"`)
+
+// redactFrames takes secrets out of an event stream, also where they are in
+// base64. Frames keep their sizes and get the checksums that are right then;
+// what is no whole frame is treated as plain bytes.
+func redactFrames(b []byte, secrets []string) []byte {
+	const prelude, crc = 12, 4
+	var out []byte
+	for len(b) > 0 {
+		if len(b) < prelude+crc {
+			return append(out, redactSameLength(b, secrets)...)
+		}
+		size, heads := int(binary.BigEndian.Uint32(b)), int(binary.BigEndian.Uint32(b[4:]))
+		if size > len(b) || heads < 0 || heads > size-prelude-crc {
+			return append(out, redactSameLength(b, secrets)...)
+		}
+		f := bytes.Clone(b[:size])
+		b = b[size:]
+		payload := f[prelude+heads : size-crc]
+		clean := inner.ReplaceAllFunc(redactSameLength(payload, secrets), func(found []byte) []byte {
+			coded := found[len(`"bytes":"`) : len(found)-1]
+			event, err := base64.StdEncoding.DecodeString(string(coded))
+			if err != nil {
+				return found
+			}
+			return append(append([]byte(`"bytes":"`), base64.StdEncoding.EncodeToString(redactSameLength(event, secrets))...), '"')
+		})
+		if !bytes.Equal(clean, payload) && len(clean) == len(payload) {
+			copy(payload, clean)
+			binary.BigEndian.PutUint32(f[size-crc:], crc32.ChecksumIEEE(f[:size-crc]))
+		}
+		out = append(out, f...)
+	}
+	return out
 }

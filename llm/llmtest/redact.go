@@ -102,7 +102,7 @@ func keptHeaders(h http.Header) http.Header {
 	out := http.Header{}
 	for k, vs := range h {
 		switch l := strings.ToLower(k); {
-		case l == "content-type", l == "request-id", l == "x-request-id", l == "x-should-retry",
+		case l == "content-type", l == "request-id", l == "x-request-id", l == "x-amzn-errortype", l == "x-should-retry",
 			strings.HasPrefix(l, "retry-after"), strings.Contains(l, "ratelimit"):
 			out[k] = vs
 		}

@@ -9,6 +9,67 @@ import (
 	"github.com/cantle-dev/cantle/llm"
 )
 
+// testRequest checks that what is asked for arrives. A wire that has no room
+// for something leaves it out; it says nothing else.
+func testRequest(t *testing.T, h Harness) {
+	warm := 0.5
+	base := modelRequest()
+	base.Tools = append(base.Tools, llm.ToolSpec{
+		Name: "Send", Description: "Sends a thing.",
+		Input: json.RawMessage(`{"type":"object","properties":{"to":{"type":"array","items":{"type":"string"}}},"additionalProperties":false}`),
+	})
+	for _, c := range []struct {
+		name   string
+		change func(*llm.Request)
+		check  func(sent, got *llm.Request) bool
+	}{
+		{"tools", func(*llm.Request) {}, func(sent, got *llm.Request) bool {
+			ok := len(got.Tools) == len(sent.Tools)
+			for i := 0; ok && i < len(got.Tools); i++ {
+				ok = got.Tools[i].Name == sent.Tools[i].Name && len(got.Tools[i].Input) > 0
+			}
+			return ok && got.System == sent.System && got.Messages[0].Text() == sent.Messages[0].Text()
+		}},
+		{"tokens", func(r *llm.Request) { r.MaxTokens = 1234 }, func(_, got *llm.Request) bool { return got.MaxTokens == 1234 }},
+		{"temperature", func(r *llm.Request) { r.Temperature = &warm }, func(_, got *llm.Request) bool {
+			return got.Temperature == nil || *got.Temperature == warm
+		}},
+		{"stop sequence", func(r *llm.Request) {
+			if h.Wire != WireResponses { // which has none, and says so
+				r.Stop = []string{"END"}
+			}
+		}, func(sent, got *llm.Request) bool { return len(got.Stop) == len(sent.Stop) }},
+		{"any tool", func(r *llm.Request) { r.ToolChoice.Mode = llm.ChoiceAny }, func(_, got *llm.Request) bool {
+			return got.ToolChoice.Mode == llm.ChoiceAny || h.Wire == WireOllama
+		}},
+		{"one tool", func(r *llm.Request) { r.ToolChoice = llm.ToolChoice{Mode: llm.ChoiceTool, Name: "Send"} }, func(_, got *llm.Request) bool {
+			only := got.ToolChoice.Name == "Send" || len(got.Tools) == 1 && got.Tools[0].Name == "Send"
+			return only || h.Wire == WireOllama
+		}},
+		{"no tool", func(r *llm.Request) { r.ToolChoice.Mode = llm.ChoiceNone }, func(_, got *llm.Request) bool {
+			return got.ToolChoice.Mode == llm.ChoiceNone || len(got.Tools) == 0 || h.Wire == WireBedrock // which has no word for it
+		}},
+		{"no tools and no system prompt", func(r *llm.Request) { r.Tools, r.System = nil, "" }, func(_, got *llm.Request) bool {
+			return len(got.Tools) == 0 && got.System == ""
+		}},
+		{"a schema", func(r *llm.Request) {
+			r.Tools, r.Schema = nil, &llm.Schema{Name: "answer", JSON: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`)}
+		}, func(_, got *llm.Request) bool { return got.Schema == nil || len(got.Schema.JSON) > 0 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := NewServer(t, Play(t, Say("{\"n\":1}")))
+			req := cloneRequest(base)
+			c.change(req)
+			if _, err := llm.Generate(t.Context(), h.New(t, s.BaseURL(h.Wire)), req); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.Requests()[0]; !c.check(req, got.Request) {
+				t.Errorf("what arrived is %s", got.Body)
+			}
+		})
+	}
+}
+
 // testHistory continues conversations that other providers' models began, and
 // that hold what those may and this one may not: the server refuses what the
 // provider would. The ids of calls differ, as they do in what an agent sends.
