@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/cantle-dev/cantle/internal/config"
@@ -167,43 +166,6 @@ func (op *opener) retry(m llm.Model) (llm.Model, error) {
 		return nil, Usage("%w", err)
 	}
 	return wrap.Retry(m, wrap.RetryOptions{Attempts: most + 1, Wait: wait, Cap: longest}), nil
-}
-
-// model opens the model that the settings name.
-func (o Options) model() (llm.Model, error) {
-	ref := o.Config.Model
-	if ref == "" {
-		return nil, Usage("no model is configured: name one with -m provider:model, in CANTLE_MODEL, or as \"model\" in %s/settings.json; %s needs no key", o.Home, DemoModel)
-	}
-	op, err := newOpener(o.Config, o.env())
-	if err != nil {
-		return nil, err
-	}
-	if name := o.APIKeyEnv; name != "" {
-		op.base.APIKey = strings.TrimSpace(o.Getenv(name))
-		if op.base.APIKey == "" {
-			return nil, Usage("the variable %s, which is to have the key, is not set", name)
-		}
-		if _, p, _, err := op.base.Resolve(ref); err == nil { // what is wrong with it is told below
-			op.base.APIKeyFor = p
-		}
-	}
-	first, err := op.open(ref)
-	if err != nil {
-		return nil, o.problem("model", "", err)
-	}
-	var others []llm.Model
-	for _, name := range o.Config.Fallback {
-		m, err := op.open(name)
-		if err != nil {
-			return nil, o.problem("fallback", name, err)
-		}
-		if o.Config.MaxCost != "" && m.Info().Price == nil {
-			return nil, o.Config.Wrong("fallback", name, unpriced(m.Info()))
-		}
-		others = append(others, m)
-	}
-	return wrap.Fallback(first, wrap.FallbackOptions{}, others...), nil
 }
 
 // problem is what is wrong with a model that a setting names.

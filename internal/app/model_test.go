@@ -75,6 +75,9 @@ func TestModelSettingsThatAreWrong(t *testing.T) {
 		`{"model": "demo:offline", "fallback": [` + "\n" + `"nope:m"]}`:                                                           `settings.json:2: fallback: provider: unknown provider "nope"`,
 		`{"model": "demo:offline", "fallback": ["groq:m"]}`:                                                                       "fallback: provider: no key for groq: set GROQ_API_KEY, or store one with cantle login groq",
 		`{"model": "demo:offline", "maxCost": "1", "fallback": ["x:m"], "providers": {"x": {"baseUrl": "https://x.example/v1"}}}`: "that of x:m is unknown",
+		`{"model": "demo:offline", "route": {` + "\n" + `"mode": "triage"}}`:                                                      "settings.json:2: route.mode: triage needs route.cheap",
+		`{"model": "demo:offline", "route": {"mode": "triage", "cheap": "nope:m"}}`:                                               `route.cheap: provider: unknown provider "nope"`,
+		`{"route": {"mode": "triage", "cheap": "demo:offline", "frontier": "nope:m"}}`:                                            `route.frontier: provider: unknown provider "nope"`,
 		`{"model": "x:m", "providers": {` + "\n" + `"x": {"baseUrl": "http://h/v1", "headers": {"A": "${NOT_SET}"}}}}`:            "settings.json:2: providers.x: headers.A: the variable NOT_SET is not set",
 		`{"model": "x:m", "providers": {"x": {"baseUrl": "http://h/v1", "options": {"organisation": "o"}}}}`:                      "did you mean organization?",
 		`{"model": "x:m", "providers": {"x": {"baseUrl": "http://h/v1", "numCtx": 5}}}`:                                           `has no option "numCtx"`,
@@ -216,6 +219,47 @@ func TestSalvage(t *testing.T) {
 		res := say(t, a, "go")
 		if on != (res.Text == "done") || len(srv.Requests()) != len(replies) {
 			t.Errorf("salvage %v: %d requests, %q", on, len(srv.Requests()), res.Text)
+		}
+	}
+}
+
+// With a route, plain inputs go to the cheap model and hard ones to the other;
+// a model that the user names for the run gets all of them.
+func TestRoute(t *testing.T) {
+	for _, named := range []bool{false, true} {
+		w := newWorld(t)
+		cheap := llmtest.NewServer(t, func(*llmtest.Exchange) llmtest.Reply { return llmtest.Say("cheap") })
+		w.change = func(o *app.Options) {
+			c := o.Config
+			c.Providers["small"] = config.Provider{BaseURL: cheap.BaseURL(llmtest.WireChat), Wire: llmtest.WireChat}
+			c.Models["small:m"] = config.Model{Context: 200_000, Price: &config.ModelPrice{Input: "1", Output: "1"}}
+			c.Aliases = map[string]string{"quick": "small:m"}
+			c.Route = config.Route{Mode: "triage", Cheap: "quick"}
+			if named {
+				c.From = map[string]string{"model": "--model"}
+			}
+		}
+		replies := []llmtest.Reply{llmtest.Say("frontier")}
+		if named {
+			replies = append(replies, llmtest.Say("frontier"))
+		}
+		a, srv := w.open(replies...)
+		plain, hard := "cheap", say(t, a, "refactor the whole of the scheduler").Text
+		if named {
+			plain = "frontier"
+		}
+		notices := 0
+		st := a.Agent.Stream(t.Context(), a.Session, llm.Text{Text: "hi"})
+		for ev, err := range st.Events() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, ok := ev.Data.(agent.Notice); ok && n.Kind == "route" {
+				notices++
+			}
+		}
+		if got := st.Result().Text; hard != "frontier" || got != plain || len(srv.Requests()) != len(replies) || (notices == 1) == named {
+			t.Errorf("named %v: %q and %q, %d requests, %d notices", named, hard, got, len(srv.Requests()), notices)
 		}
 	}
 }

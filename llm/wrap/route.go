@@ -164,6 +164,10 @@ func (r *Router) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Eve
 func (r *Router) decide(ctx context.Context, req *llm.Request) (Tier, string) {
 	input := ""
 	if i := lastInput(req); i >= 0 {
+		// What a program adds to the input follows it.
+		for i > 0 && req.Messages[i-1].Role == llm.RoleUser && !answers(req.Messages[i-1]) {
+			i--
+		}
 		input = req.Messages[i].Text()
 	}
 	if r.o.Judge == nil {
