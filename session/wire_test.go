@@ -10,7 +10,11 @@ import (
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/anthropic"
+	"github.com/cantle-dev/cantle/llm/bedrock"
+	"github.com/cantle-dev/cantle/llm/cohere"
+	"github.com/cantle-dev/cantle/llm/gemini"
 	"github.com/cantle-dev/cantle/llm/llmtest"
+	"github.com/cantle-dev/cantle/llm/ollama"
 	"github.com/cantle-dev/cantle/llm/openai"
 	"github.com/cantle-dev/cantle/session"
 )
@@ -25,6 +29,11 @@ func wires(t *testing.T) []llm.Model {
 	return []llm.Model{
 		anthropic.New("test-model", anthropic.Options{BaseURL: srv.BaseURL(llmtest.WireAnthropic), Info: info, Client: client}),
 		openai.NewChat("test-model", openai.Options{BaseURL: srv.BaseURL(llmtest.WireChat), Info: info, Client: client}),
+		openai.NewResponses("test-model", openai.Options{BaseURL: srv.BaseURL(llmtest.WireResponses), Info: info, Client: client}),
+		gemini.New("gemini-3-test", gemini.Options{BaseURL: srv.BaseURL(llmtest.WireGemini), Info: info, Client: client}),
+		bedrock.New("anthropic.claude-test", bedrock.Options{BaseURL: srv.BaseURL(llmtest.WireBedrock), APIKey: "k", Region: "us-east-1", Info: info, Client: client}),
+		cohere.New("test-model", cohere.Options{BaseURL: srv.BaseURL(llmtest.WireCohere), Info: info, Client: client}),
+		ollama.New("test-model", ollama.Options{BaseURL: srv.BaseURL(llmtest.WireOllama), NumCtx: 64_000, Info: info, Client: client}),
 	}
 }
 
@@ -79,7 +88,9 @@ func TestEveryPrefixIsAValidRequest(t *testing.T) {
 		if err := s.Append(t.Context(), session.Entry{ID: "last", Data: user("go on")}); err != nil {
 			t.Fatal(err)
 		}
-		if err := ask(t, models, s.Messages()); err != nil {
+		// Each history goes over two of the wires.
+		some := []llm.Model{models[seed%len(models)], models[(seed+3)%len(models)]}
+		if err := ask(t, some, s.Messages()); err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, plain(t, s.Messages()))
 		}
 		if now := journal(t, s); !strings.HasPrefix(now, before) {
