@@ -137,6 +137,9 @@ func (g *Gate) sensitive(a tool.Access) string {
 	for i, n := range names {
 		names[i] = folded(n)
 	}
+	if slices.Contains(names, "credentials") && g.owns(path) {
+		return "it would read " + a.Target + ", where Cantle keeps keys"
+	}
 	if slices.Contains(harmless, names[len(names)-1]) {
 		names = names[:len(names)-1] // what it lies in counts
 	}
