@@ -28,7 +28,7 @@ func TestCanary(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are of a POSIX shell")
 	}
-	for _, source := range []string{"variable", "own variable", "command", "shell", "file", "header", "query"} {
+	for _, source := range []string{"variable", "own variable", "command", "shell", "file", "login", "run key", "header", "query"} {
 		for _, wire := range []string{llmtest.WireChat, llmtest.WireAnthropic} {
 			t.Run(source+" on "+wire, func(t *testing.T) { testCanary(t, source, wire) })
 		}
@@ -79,6 +79,11 @@ func testCanary(t *testing.T, source, wire string) {
 			t.Fatal(err)
 		}
 		block = `"maxRetries": 0`
+	case "run key":
+		give("PLAIN_NAME")
+		block = `"maxRetries": 0`
+	case "login":
+		block = `"maxRetries": 0`
 	case "header":
 		give("PLAIN_NAME")
 		block = `"headers": {"X-Mine": "${PLAIN_NAME}"}`
@@ -99,7 +104,7 @@ func testCanary(t *testing.T, source, wire string) {
 			t.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{
+	commands := [][]string{
 		{"run", "-v", "--yes", "-p", "go"},
 		{"run", "--yes", "--output", "json", "-p", "go"},
 		{"run", "-v", "--yes", "--output", "stream-json", "-p", "go"},
@@ -116,10 +121,19 @@ func testCanary(t *testing.T, source, wire string) {
 		{"run", "--set", "providers.mine.headers.Authorization=Bearer " + canary, "-p", "go"},
 		{"run", "--set", "providers.mine.apiKey=" + canary, "-p", "go"},
 		{"run", "--set", "providers.mine.apiKeyEnv=" + canary, "-p", "go"},
-	} {
+		{"login", canary, "x"},
+		{"logout", "mine"},
+	}
+	if source == "login" {
+		commands = append([][]string{{"login", "mine"}, {"login", "angry"}}, commands...)
+	}
+	for _, args := range commands {
+		if source == "run key" && args[0] == "run" {
+			args = append(args, "--api-key-env", "PLAIN_NAME")
+		}
 		var out, errs bytes.Buffer
 		code := cli.Main(t.Context(), cli.Env{
-			Streams: cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, Getenv: func(k string) string { return vars[k] },
+			Streams: cli.Streams{In: strings.NewReader(map[bool]string{true: canary + "\n"}[args[0] == "login"]), Out: &out, Err: &errs}, Getenv: func(k string) string { return vars[k] },
 			Environ: environ, Dir: dir, User: home,
 		}, args)
 		if text := out.String() + errs.String(); strings.Contains(text, canary) || text == "" {
