@@ -1,6 +1,7 @@
 package jsonl
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,15 +15,60 @@ type heldError struct{ holder string }
 
 func (e *heldError) Error() string { return "held by " + e.holder }
 
+// ended reports whether the holder is a process of this machine that is no more,
+// or has no name: it is about to sign, or ended before it could.
+func (e *heldError) ended() bool {
+	if e.holder == "" {
+		return true
+	}
+	var pid int
+	var on string
+	if n, _ := fmt.Sscanf(e.holder, "process %d on %q", &pid, &on); n < 2 {
+		return false
+	}
+	host, err := os.Hostname()
+	return err == nil && on == host && ended(pid)
+}
+
 type fileLock struct {
 	f       *os.File
 	path    string
 	without error // why there is no lock after all
 }
 
-// lock takes the lock file at path and writes into it who has it. The file is
-// there only while somebody has it.
-func lock(path string, flock func(*os.File) (bool, error)) (*fileLock, error) {
+// A process that is killed while it starts a command leaves its locks for
+// a moment with what is to become the command, which closes them only then.
+const (
+	grace = time.Second
+	again = 5 * time.Millisecond
+)
+
+// lock is tryLock, which waits a little for a lock whose holder has ended.
+func lock(ctx context.Context, path string, flock func(*os.File) (bool, error)) (*fileLock, error) {
+	deadline := time.Now().Add(grace)
+	for {
+		l, err := tryLock(path, flock)
+		var held *heldError
+		if !errors.As(err, &held) || !held.ended() {
+			return l, err
+		}
+		if time.Now().After(deadline) {
+			if held.holder != "" {
+				held.holder += ", which has ended and left it to a process that it started"
+			}
+			return nil, held
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(again):
+		}
+	}
+}
+
+// tryLock takes the lock file at path and writes into it who has it. The file
+// is there only while somebody has it.
+func tryLock(path string, flock func(*os.File) (bool, error)) (*fileLock, error) {
 	for range 100 {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 		if err != nil {

@@ -3,7 +3,9 @@
 package jsonl
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
@@ -28,6 +30,17 @@ func flock(f *os.File) (held bool, err error) {
 // some that are on a network have not.
 func noLocks(err error) bool {
 	return errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS)
+}
+
+// ended reports whether there is no such process, or one that only waits to be
+// told of to its parent.
+func ended(pid int) bool {
+	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return true
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // there only on Linux
+	i := bytes.LastIndexByte(stat, ')')                         // the name before it may have anything in it
+	return err == nil && bytes.HasPrefix(stat[i+1:], []byte(" Z"))
 }
 
 // nameless reports whether an open file has no name left in any directory.

@@ -33,6 +33,10 @@ func noLocks(err error) bool {
 	return errors.Is(err, invalid) || errors.Is(err, unsupported)
 }
 
+// ended is for systems where a process shares its open files with what it
+// starts. Here nothing inherits the lock.
+func ended(int) bool { return false }
+
 // nameless reports whether an open file has no name left: here it keeps it.
 func nameless(fs.FileInfo) bool { return false }
 

@@ -241,11 +241,13 @@ func (st *Store) Repairs(id string) []session.Repair {
 // Lock is [session.Locker].Lock. A torn last line is repaired under it. On
 // a file system that has no locks the session is opened without one, which is
 // told as a [session.Repair]; a second writer is then noticed when it writes.
-func (st *Store) Lock(_ context.Context, id string) (func() error, error) {
+// A lock whose holder has ended is waited for, a second at most: what a process
+// was starting when it was killed may have it for a moment longer.
+func (st *Store) Lock(ctx context.Context, id string) (func() error, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
 	}
-	l, err := lock(st.path(id, ".lock"), st.flock)
+	l, err := lock(ctx, st.path(id, ".lock"), st.flock)
 	if err != nil {
 		var held *heldError
 		if errors.As(err, &held) {
