@@ -206,7 +206,7 @@ func (s *Session) rebuild(ctx context.Context) error {
 	}
 	var st state
 	if sc.summary != "" {
-		st.view.pushUser(llm.Texts(sc.summary))
+		st.view.pushUser(place{}, llm.Texts(sc.summary))
 	}
 	if len(want) > 0 {
 		for e, err := range s.store.Read(ctx, s.id, want...) {

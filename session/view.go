@@ -20,9 +20,11 @@ import (
 // else follows; only then is the answer to them put in.
 type view struct {
 	msgs    []llm.Message
+	places  []place        // of msgs
 	calls   []llm.ToolCall // of the last message, while one of them is open
 	shown   []string       // the ids that the model is shown of them
 	got     []*llm.ToolResult
+	gotAt   []string // where each is: see place
 	missing int
 	ids     map[string]int // all that are shown, and how often they came
 	repairs []Repair
@@ -41,11 +43,13 @@ func (v *view) repaired(kind RepairKind, entry, call, format string, args ...any
 	v.repairs = append(v.repairs, Repair{kind, entry, call, text})
 }
 
-func (v *view) push(m llm.Message) { v.msgs = append(v.msgs, m.Keep()) }
+func (v *view) push(at place, m llm.Message) {
+	v.msgs, v.places = append(v.msgs, m.Keep()), append(v.places, at)
+}
 
-func (v *view) pushUser(parts llm.Parts) {
+func (v *view) pushUser(at place, parts llm.Parts) {
 	if len(parts) > 0 {
-		v.push(llm.Message{Role: llm.RoleUser, Parts: parts})
+		v.push(at, llm.Message{Role: llm.RoleUser, Parts: parts})
 	}
 }
 
@@ -109,15 +113,16 @@ func (v *view) addAssistant(id string, m Message) {
 	}
 	if len(v.msgs) == 0 {
 		v.repaired(RepairMessage, id, "", "the conversation began with the model's message")
-		v.pushUser(llm.Texts(lostOpening))
+		v.pushUser(place{}, llm.Texts(lostOpening))
 	}
 	if same {
-		v.push(m.Message)
+		v.push(place{entry: id}, m.Message)
 	} else {
-		v.push(llm.Message{Role: llm.RoleAssistant, Parts: parts, Origin: m.Origin})
+		v.push(place{entry: id}, llm.Message{Role: llm.RoleAssistant, Parts: parts, Origin: m.Origin})
 	}
 	if len(calls) > 0 {
-		v.calls, v.shown, v.got, v.missing = calls, shown, make([]*llm.ToolResult, len(calls)), len(calls)
+		v.calls, v.shown, v.missing = calls, shown, len(calls)
+		v.got, v.gotAt = make([]*llm.ToolResult, len(calls)), make([]string, len(calls))
 	}
 }
 
@@ -182,18 +187,18 @@ func (v *view) addUser(id string, m Message) {
 	switch {
 	case taken > 0 && v.missing == 0:
 		if changed || taken < len(v.calls) {
-			v.answer(rest, nil)
+			v.answer(id, rest, nil)
 		} else {
-			v.answer(rest, &m)
+			v.answer(id, rest, &m)
 		}
 	case len(rest) == 0: // the results of other calls may follow
 	case len(v.calls) > 0:
 		v.lose(id)
-		v.answer(rest, nil)
+		v.answer(id, rest, nil)
 	case changed:
-		v.pushUser(rest)
+		v.pushUser(place{entry: id}, rest)
 	default:
-		v.push(m.Message)
+		v.push(place{entry: id}, m.Message)
 	}
 }
 
@@ -207,7 +212,7 @@ func (v *view) take(id string, r llm.ToolResult) bool {
 			v.repaired(RepairNoCall, id, r.CallID, "a second result of the call %q is left out", r.CallID)
 			return false
 		}
-		v.got[i] = &r
+		v.got[i], v.gotAt[i] = &r, id+"/"+r.CallID
 		v.missing--
 		return true
 	}
@@ -216,15 +221,17 @@ func (v *view) take(id string, r llm.ToolResult) bool {
 }
 
 // answer puts the results in, in the order of the calls, and what came with
-// them. If one message brought all of it, that is the message to show.
-func (v *view) answer(rest llm.Parts, whole *Message) {
+// them in the entry id. If one message brought all of it, that is the message
+// to show.
+func (v *view) answer(id string, rest llm.Parts, whole *Message) {
+	at := place{entry: id, results: v.gotAt}
 	parts := append(v.results(), rest...)
-	v.calls, v.shown, v.got, v.missing = nil, nil, nil, 0
+	v.calls, v.shown, v.got, v.gotAt, v.missing = nil, nil, nil, nil, 0
 	if whole != nil && inOrder(parts, whole.Parts) {
-		v.push(whole.Message)
+		v.push(at, whole.Message)
 		return
 	}
-	v.pushUser(parts)
+	v.pushUser(at, parts)
 }
 
 // results has one result for each of the calls.
@@ -257,7 +264,7 @@ func (v *view) lose(id string) {
 func (v *view) close(id string) {
 	if len(v.calls) > 0 {
 		v.lose(id)
-		v.answer(nil, nil)
+		v.answer("", nil, nil)
 	}
 }
 

@@ -1,0 +1,41 @@
+package session_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/session"
+)
+
+// TestClears takes out of the view what is large in it, wherever in the journal
+// that is: in results that came one by one, of calls whose ids come again, and
+// of calls of which some are still open.
+func TestClears(t *testing.T) {
+	big := strings.Repeat("x", 5000)
+	image := llm.Blob{MIME: "image/png", Data: []byte(big)}
+	s := start(t,
+		session.Message{Message: llm.Message{Role: llm.RoleUser, Parts: llm.Parts{llm.Text{Text: "look"}, image}}},
+		calls("a", "b"), results("a", big), results("b", big),
+		calls("a"), results("a", big),
+		calls("c", "d"), results("d", big),
+	)
+	cuts := llm.Shrink(s.Messages(), llm.ShrinkOptions{Bytes: 1 << 30})
+	names := s.Clears(cuts...)
+	if got := strings.Join(names, " "); got != "e0 e2/a e3/b e5/a e7/d" {
+		t.Fatal(got)
+	}
+	for i, c := range cuts {
+		add(t, s, session.Compaction{Clear: names[i : i+1], Stub: c.Stub()})
+	}
+	if left := llm.Shrink(s.Messages(), llm.ShrinkOptions{Bytes: 1 << 30}); len(left) > 0 {
+		t.Errorf("left: %+v", left)
+	}
+	if got := plain(t, s.Messages()); strings.Contains(got, big) || strings.Count(got, "taken out") != 5 {
+		t.Error(got)
+	}
+	add(t, s, session.Compaction{Summary: big})
+	if got := s.Clears(llm.Cut{}, llm.Cut{Message: 9}, llm.Cut{Message: -1}, llm.Cut{CallID: "none"}); strings.Join(got, "") != "" {
+		t.Errorf("nowhere: %q", got)
+	}
+}
