@@ -78,6 +78,8 @@ type Model struct {
 	info llm.Info
 	base string
 	key  string // of encoded messages
+
+	lessons wire.Lessons
 }
 
 // New makes the model of that name.
@@ -100,6 +102,8 @@ func New(name string, opts Options) *Model {
 	if strings.HasPrefix(opts.Path, "/v1/") {
 		m.base = strings.TrimRight(strings.TrimSuffix(m.base, "/v1"), "/")
 	}
+	m.lessons = wire.LessonsOf(m.base+opts.Path, name, opts.APIKey, append(wire.ClaudeFields("thinking", "output_config"),
+		wire.Optional{Name: "temperature"}, wire.Optional{Name: "metadata"})...)
 	m.key = fmt.Sprintf("%s %s %s images=%t pdf=%t fetch=%t", Wire, info.Provider, family(name), info.Traits.Images, info.Traits.PDF, opts.Framing.New == nil)
 	return m
 }
@@ -126,11 +130,9 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 }
 
 // post sends req for an answer or, to the path below it, to count its tokens.
+// A field that the endpoint refuses by name is left out, or thinking asked for
+// otherwise, once and for good.
 func (m *Model) post(ctx context.Context, req *llm.Request, below string, count bool) (*wire.Stream, error) {
-	body, err := m.body(req, count)
-	if err != nil {
-		return nil, wire.Invalid(m.info, err)
-	}
 	own := http.Header{}
 	if m.opts.BodyVersion == "" {
 		own.Set("Anthropic-Version", m.opts.Version)
@@ -138,7 +140,8 @@ func (m *Model) post(ctx context.Context, req *llm.Request, below string, count 
 	if len(m.opts.Beta) > 0 && m.opts.Framing.New == nil {
 		own.Set("Anthropic-Beta", strings.Join(m.opts.Beta, ","))
 	}
-	return wire.Post(ctx, m.base+m.opts.Path+below, body.Join(), wire.Options{
+	encode := func() (*wire.Body, error) { return m.body(req, count) }
+	return m.lessons.Post(ctx, m.base+m.opts.Path+below, encode, wire.Options{
 		Provider: m.info.Provider, Model: m.info.Name, Client: m.opts.Client,
 		Key: m.opts.APIKey, KeyHeader: "X-Api-Key", Header: wire.Headers(own, m.opts.Header),
 		Sign: m.opts.Sign, Stall: m.opts.Stall, Framing: m.opts.Framing,

@@ -54,14 +54,14 @@ func (m *Model) body(req *llm.Request, count bool) (*wire.Body, error) {
 	o.Raw("thinking", think.raw)
 	if !count {
 		o.Raw("output_config", m.outputConfig(req, think))
-		if req.Temperature != nil && !m.info.Traits.NoTemperature && !think.on {
+		if req.Temperature != nil && !m.info.Traits.NoTemperature && !think.on && !m.lessons.Refused("temperature") {
 			o.Value("temperature", *req.Temperature)
 		}
 		if len(req.Stop) > 0 {
 			o.Value("stop_sequences", req.Stop)
 		}
 	}
-	if req.User != "" && !count {
+	if req.User != "" && !count && !m.lessons.Refused("metadata") {
 		o.Raw("metadata", append(wire.AppendString([]byte(`{"user_id":`), req.User), '}'))
 	}
 	o.Raw("tool_choice", choice(req))
@@ -110,19 +110,22 @@ func (m *Model) thinking(req *llm.Request) thought {
 		}
 	}
 	effort, known := budgets[req.Effort]
+	words, takes := m.lessons.AdaptiveThinking(m.info.Traits.ThinkingStyle == "adaptive")
 	switch {
-	case !m.info.Traits.Thinking:
+	case !m.info.Traits.Thinking || !takes:
 		return t
 	case req.Effort == llm.EffortOff:
-		if m.info.Traits.EffortWord(req.Effort, "disabled") == "" {
+		if m.info.Traits.EffortWord(req.Effort, "disabled") == "" || m.lessons.Refused("thinking.type.disabled") {
 			return t // it cannot stop thinking, and refuses to be told so
 		}
 		t.raw = []byte(`{"type":"disabled"}`)
 		return t
 	case !known:
 		return t
-	case m.info.Traits.ThinkingStyle == "adaptive":
-		t.effort = m.info.Traits.EffortWord(req.Effort, adaptive[req.Effort])
+	case words:
+		if !m.lessons.Refused("output_config.effort") {
+			t.effort = m.info.Traits.EffortWord(req.Effort, adaptive[req.Effort])
+		}
 		if forced(req) {
 			return t
 		}
@@ -289,6 +292,7 @@ func (m *Model) messages(ms []llm.Message, marks marks) (wire.Pieces, error) {
 		}
 		group = group[:0]
 	}
+	ms = wire.Distinct(ms)
 	for i := range ms {
 		msg := &ms[i]
 		if msg.Role != llm.RoleUser && msg.Role != llm.RoleAssistant {

@@ -65,7 +65,8 @@ var words = map[llm.Effort]string{
 // out the body of a request that extends another starts with the other's
 // bytes, up to the end of its messages.
 func (m *Model) body(req *llm.Request) (*wire.Body, error) {
-	msgs, used, err := m.messages(req.Messages)
+	mark := m.marks(req)
+	msgs, used, err := m.messages(req.Messages, mark.end)
 	if err != nil {
 		return nil, err
 	}
@@ -79,13 +80,13 @@ func (m *Model) body(req *llm.Request) (*wire.Body, error) {
 	if m.schema(req) {
 		o.Raw("outputConfig", outputConfig(req, think))
 	}
-	tools, err := m.tools(req, used)
+	tools, err := m.tools(req, used, mark.tools)
 	if err != nil {
 		return nil, err
 	}
 	o.Raw("toolConfig", tools)
 	if s := text(req.System); s != nil {
-		o.Raw("system", slices.Concat([]byte("["), s, m.mark(), []byte("]")))
+		o.Raw("system", slices.Concat([]byte("["), s, mark.system, []byte("]")))
 	}
 	o.Pieces("messages", msgs)
 	return &o, o.Merge(req.Extra[Wire])
@@ -256,21 +257,10 @@ func outputConfig(req *llm.Request, t thought) []byte {
 	return o.Bytes()
 }
 
-// mark is a cache point, to follow what it marks.
-func (m *Model) mark() []byte {
-	switch {
-	case !m.caches():
-		return nil
-	case m.opts.CacheTTL != "" && m.opts.CacheTTL != "5m" && m.claude():
-		return append(wire.AppendString([]byte(`,{"cachePoint":{"type":"default","ttl":`), m.opts.CacheTTL), "}}"...)
-	}
-	return []byte(`,{"cachePoint":{"type":"default"}}`)
-}
-
 // tools is the toolConfig. The wire wants one wherever the conversation has
 // calls: where the request has no tools, or wants none called, there must
 // still be those that were.
-func (m *Model) tools(req *llm.Request, used []string) ([]byte, error) {
+func (m *Model) tools(req *llm.Request, used []string, mark []byte) ([]byte, error) {
 	specs := req.Tools
 	none := req.ToolChoice.Mode == llm.ChoiceNone
 	if none && len(used) == 0 {
@@ -302,10 +292,7 @@ func (m *Model) tools(req *llm.Request, used []string) ([]byte, error) {
 		}
 		b = append(append(append(b, `,"inputSchema":{"json":`...), schema...), "}}}"...)
 	}
-	if m.claude() { // Nova has no cache for tools
-		b = append(b, m.mark()...)
-	}
-	b = append(b, ']')
+	b = append(append(b, mark...), ']')
 	if len(req.Tools) > 0 {
 		switch c := req.ToolChoice; c.Mode {
 		case llm.ChoiceAny:
@@ -334,7 +321,7 @@ var (
 // before their other blocks. The ends of the last two user messages are marked:
 // the last for the next request, the one before to find again what was marked
 // last time, however many blocks have come since.
-func (m *Model) messages(ms []llm.Message) (wire.Pieces, []string, error) {
+func (m *Model) messages(ms []llm.Message, mark []byte) (wire.Pieces, []string, error) {
 	out := append(make(wire.Pieces, 0, 4*len(ms)+8), first)
 	var group []encoded // neighbours
 	var role llm.Role
@@ -372,6 +359,7 @@ func (m *Model) messages(ms []llm.Message) (wire.Pieces, []string, error) {
 		out = append(out, closing)
 		group = group[:0]
 	}
+	ms = wire.Distinct(ms)
 	for i := range ms {
 		msg := &ms[i]
 		if msg.Role != llm.RoleUser && msg.Role != llm.RoleAssistant {
@@ -403,7 +391,7 @@ func (m *Model) messages(ms []llm.Message) (wire.Pieces, []string, error) {
 	if len(out) == 1 {
 		return nil, nil, errors.New("no message has any content")
 	}
-	if mark := m.mark(); mark != nil {
+	if mark != nil {
 		for _, at := range slices.Backward(ends[max(len(ends)-2, 0):]) {
 			out = slices.Insert(out, at, mark)
 		}

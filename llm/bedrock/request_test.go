@@ -75,6 +75,9 @@ func TestBody(t *testing.T) {
 			llm.Message{Role: llm.RoleUser, Parts: llm.Parts{llm.ToolResult{CallID: "t", Parts: llm.Texts("x")}}})
 	})
 	const calledAs = `"messages":[{"role":"user","content":[{"text":"hi"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"t","name":"Ls","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"t","content":[{"text":"x"}]}}]}]}`
+	least := func(tokens int) bedrock.Options {
+		return bedrock.Options{Info: llm.Info{Traits: llm.Traits{MinCache: tokens}}}
+	}
 	with := func(r *llm.Request, change func(*llm.Request)) *llm.Request {
 		c := *r
 		change(&c)
@@ -102,6 +105,8 @@ func TestBody(t *testing.T) {
 		{"points for an hour", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", bedrock.Options{CacheTTL: "1h"}, full, `{"toolConfig":{"tools":[{"toolSpec":{"name":"Ls","inputSchema":{"json":{"type":"object"}}}},` + hour + `]},"system":[{"text":"s"},` + hour + `],"messages":[{"role":"user","content":[{"text":"hi"},` + hour + `]}]}`},
 		{"Nova's points", "eu.amazon.nova-pro-v1:0", bedrock.Options{CacheTTL: "1h"}, full, `{"toolConfig":{"tools":[{"toolSpec":{"name":"Ls","inputSchema":{"json":{"type":"object"}}}}]},"system":[{"text":"s"},` + point + `],"messages":[{"role":"user","content":[{"text":"hi"},` + point + `]}]}`},
 		{"points of a profile", "arn:aws:bedrock:us-east-1:1:application-inference-profile/x", bedrock.Options{Family: "anthropic.claude-sonnet-4-6"}, ask(func(*llm.Request) {}), `{"messages":[{"role":"user","content":[{"text":"hi"},` + point + `]}]}`},
+		{"no points in what is too short", "", least(1024), full, `{"toolConfig":{"tools":[{"toolSpec":{"name":"Ls","inputSchema":{"json":{"type":"object"}}}}]},"system":[{"text":"s"}],` + hi},
+		{"a point after what is long enough", "", least(4), with(full, func(r *llm.Request) { r.System = "a longer one" }), `{"toolConfig":{"tools":[{"toolSpec":{"name":"Ls","inputSchema":{"json":{"type":"object"}}}}]},"system":[{"text":"a longer one"},` + point + `],"messages":[{"role":"user","content":[{"text":"hi"},` + point + `]}]}`},
 		{"no points", "meta.llama3-3-70b-instruct-v1:0", bedrock.Options{}, ask(func(*llm.Request) {}), `{` + hi},
 		{"nor for an old Claude", "anthropic.claude-3-5-sonnet-20240620-v1:0", bedrock.Options{}, ask(func(*llm.Request) {}), `{` + hi},
 

@@ -181,7 +181,7 @@ func (c *responsesCheck) choice(raw json.RawMessage) error {
 // follow is called with the type of the item after a reasoning item.
 func (c *responsesCheck) follow(typ string) error {
 	id := c.reasoning
-	if c.reasoning = ""; id == "" || slices.Contains([]string{"message", "function_call", "custom_tool_call", "reasoning"}, typ) {
+	if c.reasoning = ""; id == "" || slices.Contains([]string{"message", "function_call", "custom_tool_call", "reasoning"}, typ) || strings.HasSuffix(typ, "_call") {
 		return nil
 	}
 	return fmt.Errorf(": item '%s' of type 'reasoning' was provided without its required following item", id)

@@ -3,6 +3,7 @@ package wire_test
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -340,6 +341,63 @@ func TestInt(t *testing.T) {
 		i := wire.Int(7)
 		if err := i.UnmarshalJSON([]byte(in)); err != nil || i != want {
 			t.Errorf("%s: %d, %v", in, i, err)
+		}
+	}
+}
+
+func TestDistinct(t *testing.T) {
+	call := func(ids ...string) llm.Message {
+		m := llm.Message{Role: llm.RoleAssistant, Origin: &llm.Origin{Wire: "w"}}
+		for _, id := range ids {
+			m.Parts = append(m.Parts, llm.ToolCall{ID: id, Name: "f", Input: json.RawMessage(`{}`), Raw: json.RawMessage(`{"id":"` + id + `"}`)})
+		}
+		return m.Keep()
+	}
+	result := func(ids ...string) llm.Message {
+		m := llm.Message{Role: llm.RoleUser}
+		for _, id := range ids {
+			m.Parts = append(m.Parts, llm.ToolResult{CallID: id, Name: "f"})
+		}
+		return m.Keep()
+	}
+	names := func(ms []llm.Message) string {
+		var out []string
+		for _, m := range ms {
+			for _, p := range m.Parts {
+				switch p := p.(type) {
+				case llm.ToolCall:
+					raw := ""
+					if p.Raw != nil {
+						raw = "!"
+					}
+					out = append(out, "call "+p.ID+raw)
+				case llm.ToolResult:
+					out = append(out, p.CallID)
+				}
+			}
+		}
+		return strings.Join(out, ", ")
+	}
+	for _, tt := range []struct {
+		ms   []llm.Message
+		want string
+	}{
+		{[]llm.Message{call("a", "b"), result("b", "a"), call("c"), result("c")}, "call a!, call b!, b, a, call c!, c"},
+		{[]llm.Message{call("a", "b"), result("b", "a"), call("a"), result("a"), call("a", "b"), result("a", "b")}, "call a!, call b!, b, a, call a_2, a_2, call a_4, call b_4, a_4, b_4"},
+		{[]llm.Message{call("a", "a"), result("a", "a")}, "call a!, call a_0, a, a_0"},
+		{[]llm.Message{call("a"), call("a"), result("a")}, "call a!, call a_1, a_1"},
+		{[]llm.Message{call("a_1"), call("a"), call("a"), result("a", "x")}, "call a_1!, call a!, call a_2, a_2, x"},
+		{[]llm.Message{call("a"), result("a"), call("a_2"), call("a"), result("a")}, "call a!, a, call a_2!, call a_3, a_3"},
+	} {
+		before := names(tt.ms)
+		if got := names(wire.Distinct(tt.ms)); got != tt.want || names(tt.ms) != before {
+			t.Errorf("%s: %s, want %s", before, got, tt.want)
+		}
+		// What is before does not depend on what is after it.
+		for n := range tt.ms {
+			if got := names(wire.Distinct(tt.ms[:n])); !strings.HasPrefix(tt.want, got) {
+				t.Errorf("the first %d: %s, of %s", n, got, tt.want)
+			}
 		}
 	}
 }

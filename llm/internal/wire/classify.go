@@ -94,6 +94,23 @@ var rules = []rule{
 		text:  words(`content management policy|blocked by (the )?content filter|flagged as potentially violating|requires moderation .*flagged|input (text|data) may contain inappropriate`),
 	},
 	{
+		// What a provider says of an image that it does not take: its format, its
+		// size, or that it takes none. Without the image the request is sound.
+		kind: llm.KindMedia,
+		codes: []string{
+			"invalid_image", "invalid_image_format", "invalid_base64_image", "invalid_image_url", "image_too_large", "image_too_small", "image_parse_error",
+			"invalid_image_mode", "image_file_too_large", "unsupported_image_media_type", "empty_image_file", "failed_to_download_image", "image_file_not_found",
+		},
+		text: words(`(could not|cannot|can't|unable to|failed to|error while) (process|decode|load|open|parse|read|identify|download(ing)?|fetch)( the| this| input| provided)* (image|pdf|document|picture)` +
+			`|\bimage (exceeds|is too (large|small)|too large|data .*(invalid|not valid)|format .*(not supported|unsupported|invalid)|dimensions? .*exceed|file is empty)` +
+			`|image dimensions exceed|(image|pdf|document|media)s? (specified|provided|uploaded)?.{0,20}(is|was|are) (not valid|invalid|corrupt\w*|password protected|unsupported)|invalid (base64 )?(image|pdf)( data| url| format|\b)` +
+			`|(unsupported|invalid|unknown) (image|document|media|mime)[ _-]?(media )?(type|format)|provided image is not valid|unsupported image|document has no pages|maximum of \d+ (pdf )?pages` +
+			`|media_type: input should be|using the \S+ media type, but|only image types are supported|(image|vision|multimodal|pdf|document|media) (inputs?|content|blocks?)( types?)? (is|are) (not supported|unsupported|only supported)` +
+			`|(does not|doesn't|do not|don't|not) (currently )?support (the )?(image|vision|pdf|multimodal|document)|no endpoints found that support (image|file)|not a multimodal model|at most \d+ (image|pdf|document)\(?s?\)? may be provided` +
+			`|missing data required for image|image exceeds max pixels|unknown variant .{0,3}image_url|cannot identify image file|image_url is only supported`),
+		on:  []int{0, 400, 404, 413, 415, 422, 500},
+	},
+	{
 		// One request over the budget of a minute never succeeds by waiting.
 		kind: llm.KindTooLarge,
 		text: words(`request too large for .*(limit|requested)`),

@@ -46,3 +46,10 @@ func All(t *testing.T) []Case {
 	}
 	return out
 }
+
+// At makes the exchange of a model.
+func At(wire, api, provider, name string) *Exchange {
+	x := &Exchange{Wire: wire, API: api, Provider: provider}
+	x.request.Path = "/models/" + name
+	return x
+}
