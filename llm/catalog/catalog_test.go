@@ -293,3 +293,73 @@ func BenchmarkModels(b *testing.B) {
 		})
 	}
 }
+
+// The shortest prefix that Claude caches is that of the model, whoever serves it.
+func TestMinCache(t *testing.T) {
+	t.Parallel()
+	want := func(id string) int {
+		id = strings.NewReplacer(".", "-", ":", "-").Replace(id)
+		for _, c := range []struct {
+			name string
+			n    int
+		}{
+			{"opus-4-5", 4096}, {"opus-4-6", 4096}, {"haiku-4-5", 4096}, {"opus-4-7", 2048}, {"opus-4-", 1024}, {"sonnet-4-", 1024}, {"sonnet-5-5", 512}, {"sonnet-5", 1024},
+		} {
+			if strings.Contains(id+"-", c.name+"-") || strings.HasSuffix(c.name, "-") && strings.Contains(id, c.name) {
+				return c.n
+			}
+		}
+		return 512
+	}
+	seen := 0
+	for _, p := range []string{"anthropic", "bedrock", "openrouter"} {
+		models, err := catalog.Models(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range models {
+			if !strings.Contains(m.ID, "claude-") {
+				continue
+			}
+			seen++
+			if got := m.Info().Traits.MinCache; got != want(m.ID) {
+				t.Errorf("%s:%s: %d, want %d", p, m.ID, got, want(m.ID))
+			}
+		}
+	}
+	if seen < 80 {
+		t.Errorf("%d models", seen)
+	}
+}
+
+// What a model's kind decides is there for each that has it.
+func TestFamilies(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		provider, id, style string
+		noSearch, disputed  bool
+	}{
+		{"bedrock", "us.anthropic.claude-opus-4-1-20250805-v1:0", "budget", false, false},
+		{"bedrock", "eu.anthropic.claude-sonnet-4-20250514-v1:0", "budget", false, false},
+		{"bedrock", "global.anthropic.claude-sonnet-4-5-20250929-v1:0", "budget", false, false},
+		{"bedrock", "anthropic.claude-haiku-4-5-20251001-v1:0", "budget", false, false},
+		{"bedrock", "anthropic.claude-sonnet-4-6", "adaptive", false, false},
+		{"bedrock", "global.anthropic.claude-opus-4-6-v1", "adaptive", false, false},
+		{"bedrock", "jp.anthropic.claude-haiku-5-5", "adaptive", false, false},
+		{"bedrock", "amazon.nova-2-lite-v1:0", "nova", false, false},
+		{"bedrock", "openai.gpt-oss-120b-1:0", "effort", false, false},
+		{"bedrock", "qwen.qwen3-32b-v1:0", "qwen", false, false},
+		{"bedrock", "qwen.qwen3-coder-next", "", false, false}, // it does not think
+		{"openai", "gpt-5", "", true, false},
+		{"openai", "gpt-5.3-codex", "", true, false},
+		{"azure", "gpt-5-mini", "", true, false},
+		{"openai", "gpt-5.4", "", false, false},
+		{"openai", "gpt-6-sol", "", false, false},
+		{"mistral", "mistral-large-latest", "", false, true},
+	} {
+		m, err := catalog.Lookup(tt.provider, tt.id)
+		if err != nil || m.Traits.ThinkingStyle != tt.style || m.Compat.NoToolSearch != tt.noSearch || (m.Disputed != "") != tt.disputed {
+			t.Errorf("%s:%s: %v, %+v", tt.provider, tt.id, err, m)
+		}
+	}
+}

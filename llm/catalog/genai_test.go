@@ -51,9 +51,12 @@ func TestGenaiPrices(t *testing.T) {
 				continue
 			}
 			compared++
-			if d := theirs[i].differences(t, *m.Price); len(d) > 0 {
+			d := theirs[i].differences(t, *m.Price)
+			if len(d) > 0 {
 				differ++
-				t.Logf("%s:%s: %s", p.Name, m.ID, strings.Join(d, ", "))
+			}
+			if (len(d) > 0) != (m.Disputed != "") {
+				t.Errorf("%s:%s: %q is disputed, and there differ %q", p.Name, m.ID, m.Disputed, d)
 			}
 		}
 	}

@@ -31,6 +31,9 @@ type Model struct {
 	MinCache int `json:"minCache,omitempty"`
 	// Source is where the entry is from if not from the main source.
 	Source string `json:"source,omitempty"`
+	// Disputed says what another source has for the price, in words, where it
+	// is not known which of the two is right; "" is that none disagrees.
+	Disputed string `json:"disputed,omitempty"`
 }
 
 // Compat says what a model's server takes on a compatible wire, where that
@@ -43,6 +46,8 @@ type Compat struct {
 	MaxField string `json:"maxField,omitempty"`
 	// CacheControl says that cache marks are taken as on Anthropic's wire.
 	CacheControl bool `json:"cacheControl,omitempty"`
+	// NoToolSearch says that the model cannot search among deferred tools.
+	NoToolSearch bool `json:"noToolSearch,omitempty"`
 }
 
 // Info is the model as adapters want it. A window that is not known is 0.
@@ -67,6 +72,7 @@ type record struct {
 	Compat   Compat     `json:"compat"`
 	MinCache int        `json:"minCache"`
 	Source   string     `json:"source"`
+	Disputed string     `json:"disputed"`
 }
 
 // rates are input, output, cache read, cache write and cache write for an
@@ -84,7 +90,7 @@ func (r rates) price() llm.Price {
 func (r record) model(p Provider) Model {
 	m := Model{
 		Provider: p.Name, ID: r.ID, Name: r.Name, Wire: r.Wire, Context: r.Context, Output: r.Output, Input: r.Input,
-		Traits: r.Traits, Compat: r.Compat, MinCache: r.MinCache, Source: r.Source,
+		Traits: r.Traits, Compat: r.Compat, MinCache: r.MinCache, Source: r.Source, Disputed: r.Disputed,
 	}
 	if m.Wire == "" {
 		m.Wire = p.Wire

@@ -149,6 +149,7 @@ func profile(c Custom, m *catalog.Model) openai.Profile {
 		if m.Compat.MaxField != "" {
 			p.MaxField = m.Compat.MaxField
 		}
+		p.ToolSearch = p.ToolSearch && !m.Compat.NoToolSearch
 	}
 	switch c.Set["cache"] {
 	case "":

@@ -96,7 +96,7 @@ func asked(t *testing.T, ref string, cu provider.Custom, change func(*llm.Info),
 func TestOptionsReachTheWire(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word ", 8000)
-	req := &llm.Request{System: long, Messages: []llm.Message{llm.UserText("hi")}, Effort: llm.EffortHigh}
+	req := &llm.Request{System: long, Messages: []llm.Message{llm.UserText("hi")}, Effort: llm.EffortHigh, Tools: []llm.ToolSpec{{Name: "Rare", Deferred: true}}}
 	set := func(kv ...string) provider.Custom {
 		c := provider.Custom{Set: map[string]string{}}
 		for i := 0; i < len(kv); i += 2 {
@@ -122,6 +122,9 @@ func TestOptionsReachTheWire(t *testing.T) {
 		{"cohere:command-a-03-2025", set("cache", "5m"), nil, "/v2/chat", "cache"}, // what it does by itself
 		{"ollama:m", set("numCtx", "16384", "keepAlive", "-1s"), nil, `"num_ctx":16384`, ""},
 		{"google:gemini-2.5-pro", set(), nil, "/v1beta/models/gemini-2.5-pro:streamGenerateContent", ""},
+		{"openai:gpt-5.2", set(), nil, `"name":"Rare"`, "tool_search"},
+		{"openai:gpt-5.4", set(), nil, `{"type":"tool_search"}`, ""},
+		{"openai:gpt-unknown", set(), nil, `{"type":"tool_search"}`, ""},
 		{"zai:glm-5.2", set(), nil, `"thinking":{"type":"enabled"}`, ""},
 		{"together:m", set(), func(i *llm.Info) { i.Traits.Thinking, i.Traits.ThinkingStyle = true, "enabled+flat" }, `"reasoning":{"enabled":true},"reasoning_effort":"high"`, ""},
 	} {

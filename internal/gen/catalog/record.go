@@ -25,6 +25,7 @@ type record struct {
 	Compat   *compat        `json:"compat,omitempty"`
 	MinCache int            `json:"minCache,omitempty"`
 	Source   string         `json:"source,omitempty"`
+	Disputed string         `json:"disputed,omitempty"`
 }
 
 // rates are input, output, cache read, cache write and cache write for an
@@ -39,6 +40,7 @@ type compat struct {
 	ReasoningContent bool   `json:"reasoningContent,omitempty"`
 	MaxField         string `json:"maxField,omitempty"`
 	CacheControl     bool   `json:"cacheControl,omitempty"`
+	NoToolSearch     bool   `json:"noToolSearch,omitempty"`
 }
 
 // perToken turns US dollars a million tokens into 1e-12 dollars a token,
