@@ -52,7 +52,10 @@ type Error struct {
 	// Code, Type and Param are the provider's own, as found.
 	Code, Type, Param string
 	Message           string // the provider's message
-	RequestID         string
+	// Rejected is what the provider does not take of a request that is sound
+	// without it: [RejectedMedia], or "" if it does not say so.
+	Rejected  string
+	RequestID string
 	// RetryAfter is how long the provider asked to wait; 0 if it did not say.
 	RetryAfter time.Duration
 	// NoRetry is set where the provider forbids a retry that Kind would allow.
@@ -62,6 +65,10 @@ type Error struct {
 	Partial *Response
 	Err     error // the cause, if it was not the provider's answer
 }
+
+// RejectedMedia is the [Error].Rejected of images and documents: of a format,
+// a size or a number that the model does not take, or broken.
+const RejectedMedia = "media"
 
 // Error is "anthropic:claude-x: rate_limit (429): message".
 func (e *Error) Error() string {

@@ -32,8 +32,9 @@ func Classify(status int, header http.Header, body []byte) *llm.Error {
 	if d.embedded >= 300 && d.embedded < 600 && d.status == 0 {
 		d.status = d.embedded
 	}
+	kind, rejects := d.kind()
 	e := &llm.Error{
-		Kind: d.kind(), Status: status,
+		Kind: kind, Status: status, Rejected: rejects,
 		Code: d.code, Type: d.typ, Param: d.param, Message: d.show(status),
 		RequestID: requestID(header),
 	}
@@ -54,9 +55,11 @@ func Classify(status int, header http.Header, body []byte) *llm.Error {
 // what the provider calls code, type, status or reason, in lower case; the
 // text is all that it says in words, in lower case.
 type rule struct {
-	kind  llm.Kind
-	codes []string              // any of them is enough
-	text  func() *regexp.Regexp // nil: codes only
+	kind llm.Kind
+	// rejects is what [llm.Error].Rejected says.
+	rejects string
+	codes   []string              // any of them is enough
+	text    func() *regexp.Regexp // nil: codes only
 	// on lists the statuses that the text counts for; nil is all. 0 stands for
 	// an error in mid-stream that has no status.
 	on []int
@@ -96,7 +99,7 @@ var rules = []rule{
 	{
 		// What a provider says of an image that it does not take: its format, its
 		// size, or that it takes none. Without the image the request is sound.
-		kind: llm.KindMedia,
+		kind: llm.KindInvalidRequest, rejects: llm.RejectedMedia,
 		codes: []string{
 			"invalid_image", "invalid_image_format", "invalid_base64_image", "invalid_image_url", "image_too_large", "image_too_small", "image_parse_error",
 			"invalid_image_mode", "image_file_too_large", "unsupported_image_media_type", "empty_image_file", "failed_to_download_image", "image_file_not_found",
@@ -108,7 +111,7 @@ var rules = []rule{
 			`|media_type: input should be|using the \S+ media type, but|only image types are supported|(image|vision|multimodal|pdf|document|media) (inputs?|content|blocks?)( types?)? (is|are) (not supported|unsupported|only supported)` +
 			`|(does not|doesn't|do not|don't|not) (currently )?support (the )?(image|vision|pdf|multimodal|document)|no endpoints found that support (image|file)|not a multimodal model|at most \d+ (image|pdf|document)\(?s?\)? may be provided` +
 			`|missing data required for image|image exceeds max pixels|unknown variant .{0,3}image_url|cannot identify image file|image_url is only supported`),
-		on:  []int{0, 400, 404, 413, 415, 422, 500},
+		on: []int{0, 400, 404, 413, 415, 422, 500},
 	},
 	{
 		// One request over the budget of a minute never succeeds by waiting.
@@ -194,13 +197,13 @@ var rules = []rule{
 // name, which is no HTTP status.
 const resourceExhausted = -1
 
-func (d *details) kind() llm.Kind {
+func (d *details) kind() (kind llm.Kind, rejects string) {
 	for i := range rules {
 		if rules[i].matches(d) {
-			return rules[i].kind
+			return rules[i].kind, rules[i].rejects
 		}
 	}
-	return statusKind(d.status)
+	return statusKind(d.status), ""
 }
 
 func (r *rule) matches(d *details) bool {
@@ -211,7 +214,7 @@ func (r *rule) matches(d *details) bool {
 	}
 	// A status of 5xx says that the server failed, whatever type a gateway
 	// puts beside it.
-	if r.kind == llm.KindInvalidRequest && d.status != 0 {
+	if r.kind == llm.KindInvalidRequest && r.rejects == "" && d.status != 0 {
 		return false
 	}
 	for _, c := range r.codes {

@@ -44,31 +44,6 @@ func TestClassifyKinds(t *testing.T) {
 		{"permission", 403, `{"error":{"type":"permission_error","message":"Your API key does not have permission to use the specified resource"}}`, nil, llm.KindPermission},
 		{"output filter", 400, `{"error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}`, nil, llm.KindContentFilter},
 		{"timeout", 504, `{"error":{"type":"timeout_error","message":"timed out"}}`, nil, llm.KindServer},
-		{"image of too many bytes", 400, `{"error":{"type":"invalid_request_error","message":"messages.4.content.1.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes"}}`, nil, llm.KindMedia},
-		{"image in a result", 400, `{"error":{"type":"invalid_request_error","message":"messages.2.content.0.tool_result.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels"}}`, nil, llm.KindMedia},
-		{"broken image", 400, `{"error":{"type":"invalid_request_error","message":"Could not process image"}}`, nil, llm.KindMedia},
-		{"another type of image", 400, `{"error":{"type":"invalid_request_error","message":"messages.0.content.0.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"}}`, nil, llm.KindMedia},
-		{"not the type that it says", 400, `{"error":{"type":"invalid_request_error","message":"The image was specified using the image/jpeg media type, but the image appears to be a image/png image"}}`, nil, llm.KindMedia},
-		{"broken PDF", 400, `{"error":{"type":"invalid_request_error","message":"The PDF specified was not valid."}}`, nil, llm.KindMedia},
-		{"locked PDF", 400, `{"error":{"type":"invalid_request_error","message":"The PDF specified is password protected."}}`, nil, llm.KindMedia},
-		{"long PDF", 400, `{"error":{"type":"invalid_request_error","message":"A maximum of 100 PDF pages may be provided."}}`, nil, llm.KindMedia},
-		{"image by code", 400, `{"error":{"message":"no","type":"invalid_request_error","code":"invalid_image"}}`, nil, llm.KindMedia},
-		{"OpenAI image", 400, `{"error":{"message":"You uploaded an unsupported image. Please make sure your image is valid.","type":"invalid_request_error","param":null,"code":null}}`, nil, llm.KindMedia},
-		{"OpenAI MIME", 400, `{"error":{"message":"Invalid MIME type. Only image types are supported.","type":"invalid_request_error"}}`, nil, llm.KindMedia},
-		{"Gemini image", 400, `{"error":{"code":400,"message":"Unable to process input image. Please retry or report in the forum","status":"INVALID_ARGUMENT"}}`, nil, llm.KindMedia},
-		{"Gemini MIME", 400, `{"error":{"code":400,"message":"Unsupported MIME type: image/svg+xml","status":"INVALID_ARGUMENT"}}`, nil, llm.KindMedia},
-		{"Gemini PDF", 400, `{"error":{"code":400,"message":"The document has no pages.","status":"INVALID_ARGUMENT"}}`, nil, llm.KindMedia},
-		{"Bedrock image", 400, `{"message":"The model returned the following errors: messages.0.content.0.image.source.base64: image exceeds max pixels allowed"}`, headers("X-Amzn-Errortype", "ValidationException"), llm.KindMedia},
-		{"Bedrock without images", 400, `{"message":"This model doesn't support the image content block that you provided."}`, headers("X-Amzn-Errortype", "ValidationException"), llm.KindMedia},
-		{"no endpoint for images", 404, `{"error":{"message":"No endpoints found that support image input","code":404}}`, nil, llm.KindMedia},
-		{"llama.cpp without images", 500, `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}`, nil, llm.KindMedia},
-		{"vLLM without images", 400, `{"object":"error","message":"x is not a multimodal model","type":"BadRequestError","code":400}`, nil, llm.KindMedia},
-		{"vLLM with fewer images", 400, `{"object":"error","message":"At most 1 image(s) may be provided in one request.","type":"BadRequestError","code":400}`, nil, llm.KindMedia},
-		{"DeepSeek without images", 400, `{"error":{"message":"Failed to deserialize the JSON body: messages[0]: unknown variant `+"`image_url`"+`, expected `+"`text`"+`","type":"invalid_request_error"}}`, nil, llm.KindMedia},
-		{"Ollama without images", 500, `{"error":"this model is missing data required for image input"}`, nil, llm.KindMedia},
-		{"no image", 400, `{"error":{"type":"invalid_request_error","message":"messages.1: the document of the request is not an object"}}`, nil, llm.KindInvalidRequest},
-		{"image of a container", 500, `{"error":"failed to pull the image of the model"}`, nil, llm.KindServer},
-		{"image policy", 400, `{"error":{"message":"no","code":"content_policy_violation"}}`, nil, llm.KindContentFilter},
 		// OpenAI and compatible
 		{"chat overflow", 400, `{"error":{"message":"x","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`, nil, llm.KindContextOverflow},
 		{"Responses overflow", 400, `{"error":{"message":"Your input exceeds the context window of this model. Please adjust your input and try again."}}`, nil, llm.KindContextOverflow},
@@ -316,4 +291,47 @@ func FuzzClassify(f *testing.F) {
 			t.Errorf("%+v", e)
 		}
 	})
+}
+
+// TestRejectedMedia: what is said of an image is told from what is said of the
+// request, whatever its status.
+func TestRejectedMedia(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		status   int
+		body     string
+		header   http.Header
+		want     llm.Kind
+		rejected string
+	}{
+		{"image of too many bytes", 400, `{"error":{"type":"invalid_request_error","message":"messages.4.content.1.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes"}}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"image in a result", 400, `{"error":{"type":"invalid_request_error","message":"messages.2.content.0.tool_result.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels"}}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"broken image", 400, `{"error":{"type":"invalid_request_error","message":"Could not process image"}}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"another type of image", 400, `{"error":{"type":"invalid_request_error","message":"messages.0.content.0.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"}}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"not the type that it says", 400, `{"error":{"type":"invalid_request_error","message":"The image was specified using the image/jpeg media type, but the image appears to be a image/png image"}}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"broken PDF", 400, `{"error":{"type":"invalid_request_error","message":"The PDF specified was not valid."}}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"locked PDF", 400, `{"error":{"type":"invalid_request_error","message":"The PDF specified is password protected."}}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"long PDF", 400, `{"error":{"type":"invalid_request_error","message":"A maximum of 100 PDF pages may be provided."}}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"image by code", 400, `{"error":{"message":"no","type":"invalid_request_error","code":"invalid_image"}}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"OpenAI image", 400, `{"error":{"message":"You uploaded an unsupported image. Please make sure your image is valid.","type":"invalid_request_error","param":null,"code":null}}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"OpenAI MIME", 400, `{"error":{"message":"Invalid MIME type. Only image types are supported.","type":"invalid_request_error"}}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"Gemini image", 400, `{"error":{"code":400,"message":"Unable to process input image. Please retry or report in the forum","status":"INVALID_ARGUMENT"}}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"Gemini MIME", 400, `{"error":{"code":400,"message":"Unsupported MIME type: image/svg+xml","status":"INVALID_ARGUMENT"}}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"Gemini PDF", 400, `{"error":{"code":400,"message":"The document has no pages.","status":"INVALID_ARGUMENT"}}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"Bedrock image", 400, `{"message":"The model returned the following errors: messages.0.content.0.image.source.base64: image exceeds max pixels allowed"}`, headers("X-Amzn-Errortype", "ValidationException"), llm.KindInvalidRequest, llm.RejectedMedia},
+		{"Bedrock without images", 400, `{"message":"This model doesn't support the image content block that you provided."}`, headers("X-Amzn-Errortype", "ValidationException"), llm.KindInvalidRequest, llm.RejectedMedia},
+		{"no endpoint for images", 404, `{"error":{"message":"No endpoints found that support image input","code":404}}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"llama.cpp without images", 500, `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"vLLM without images", 400, `{"object":"error","message":"x is not a multimodal model","type":"BadRequestError","code":400}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"vLLM with fewer images", 400, `{"object":"error","message":"At most 1 image(s) may be provided in one request.","type":"BadRequestError","code":400}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"DeepSeek without images", 400, `{"error":{"message":"Failed to deserialize the JSON body: messages[0]: unknown variant ` + "`image_url`" + `, expected ` + "`text`" + `","type":"invalid_request_error"}}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"Ollama without images", 500, `{"error":"this model is missing data required for image input"}`, nil, llm.KindInvalidRequest, llm.RejectedMedia},
+		{"no image", 400, `{"error":{"type":"invalid_request_error","message":"messages.1: the document of the request is not an object"}}`, nil, llm.KindInvalidRequest, ""},
+		{"image of a container", 500, `{"error":"failed to pull the image of the model"}`, nil, llm.KindServer, ""},
+		{"image policy", 400, `{"error":{"message":"no","code":"content_policy_violation"}}`, nil, llm.KindContentFilter, ""},
+	} {
+		if e := wire.Classify(c.status, c.header, []byte(c.body)); e.Kind != c.want || e.Rejected != c.rejected || e.Retryable() != (c.want == llm.KindServer) {
+			t.Errorf("%s: %s, rejected %q", c.name, e.Kind, e.Rejected)
+		}
+	}
 }
