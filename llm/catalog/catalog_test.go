@@ -312,7 +312,7 @@ func TestMinCache(t *testing.T) {
 		return 512
 	}
 	seen := 0
-	for _, p := range []string{"anthropic", "bedrock", "openrouter"} {
+	for _, p := range []string{"anthropic", "bedrock", "openrouter", "vertex"} {
 		models, err := catalog.Models(p)
 		if err != nil {
 			t.Fatal(err)
@@ -355,6 +355,8 @@ func TestFamilies(t *testing.T) {
 		{"azure", "gpt-5-mini", "", true, false},
 		{"openai", "gpt-5.4", "", false, false},
 		{"openai", "gpt-6-sol", "", false, false},
+		{"vertex", "claude-opus-4-5@20251101", "", false, false},
+		{"vertex", "claude-opus-4-8", "adaptive", false, false},
 		{"mistral", "mistral-large-latest", "", false, true},
 	} {
 		m, err := catalog.Lookup(tt.provider, tt.id)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -44,6 +45,10 @@ type corrections struct {
 		}
 		Model record
 	}
+	// Copy are models that a provider serves beside its own, with what another
+	// has for them but the price, which is each provider's own. Dated names are
+	// left out.
+	Copy    []struct{ Provider, From, Match, Why string }
 	Notices []struct{ Source, URL, License string }
 }
 
@@ -150,8 +155,23 @@ func (c *corrections) apply(records map[string][]record) error {
 			return fmt.Errorf("%s:%s changes nothing: the source was mended, or the pattern is wrong", s.Provider, s.Match)
 		}
 	}
+	for _, cp := range c.Copy {
+		n := len(records[cp.Provider])
+		for _, r := range records[cp.From] {
+			if match(cp.Match, r.ID) && !dated.MatchString(r.ID) {
+				r.Price, r.Tiers, r.Source = nil, nil, "as for "+cp.From
+				records[cp.Provider] = append(records[cp.Provider], r)
+			}
+		}
+		if cp.Why == "" || len(records[cp.Provider]) == n {
+			return fmt.Errorf("copying %s:%s: it needs a reason, and models", cp.From, cp.Match)
+		}
+	}
 	return nil
 }
+
+// dated are names of one state of a model.
+var dated = regexp.MustCompile(`-20\d{6}$`)
 
 func (c *corrections) notice(src *source) []byte {
 	var b strings.Builder

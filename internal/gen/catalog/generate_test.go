@@ -87,6 +87,7 @@ const overlay = `{
  "free": [{"provider":"groq","match":"gift","why":"w"}],
  "set": [{"provider":"groq","match":"claude-*","set":{"in":["image","pdf"],"traits":{"pdf":true},"minCache":7},"why":"w"}],
  "add": [{"provider":"cohere","usd":{"input":2.5,"output":10},"model":{"id":"new","context":5},"why":"w"}],
+ "copy": [{"provider":"vertex","from":"groq","match":"claude-*","why":"w"}],
  "notices": [{"source":"Other 1","license":"MIT"}]
 }`
 
@@ -122,6 +123,9 @@ func TestGenerate(t *testing.T) {
 	}
 	if got := unpack1(t, files["cohere.json.gz"]); len(got) != 1 || got[0].Source != "by hand" || *got[0].Price != (rates{2_500_000, 10_000_000, 2_500_000, 2_500_000, 2_500_000}) {
 		t.Errorf("added: %+v", got)
+	}
+	if v := unpack1(t, files["vertex.json.gz"]); len(v) != 1 || v[0].ID != "claude-x" || v[0].Price != nil || v[0].Tiers != nil || v[0].Context != 200000 || v[0].Source != "as for groq" {
+		t.Errorf("copied: %+v", v)
 	}
 	for _, want := range []string{"@x/y 1.2.3 (npm), made 2026-11-20", "Copyright (c) Someone", "Other 1", "Permission is hereby granted"} {
 		if !strings.Contains(string(files["NOTICE"]), want) {
