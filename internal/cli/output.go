@@ -86,6 +86,8 @@ func document(res *agent.Result, err error, code int) Document {
 		d.Error = &ErrorDoc{Kind: "error", Message: advise(err)}
 		var e *llm.Error
 		switch {
+		case errors.Is(err, errInterrupted):
+			d.Error.Kind, d.Status, d.Termination = "interrupted", string(agent.StatusCancelled), string(agent.StopInterrupted)
 		case errors.As(err, &e):
 			d.Error.Kind = string(e.Kind)
 		case code == ExitUsage:
@@ -161,8 +163,14 @@ func (o *jsonOut) note(text string) {
 func (o *jsonOut) close(res *agent.Result, err error, code int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.closed { // by the signal that ended the program
+		return nil
+	}
 	d := document(res, err, code)
 	d.StandIn, d.Warnings = o.standIn, o.warnings
+	if d.SessionID == "" {
+		d.SessionID = o.sessions[""]
+	}
 	o.closed = true
 	return jsonLine(o.e.Out, d)
 }

@@ -49,7 +49,7 @@ func plainLoop(ctx context.Context, e Env, f *flags) error {
 	p.line = newPrompter(e, src, h)
 	defer p.line.close()
 	// The terminal must not stay as the editor has it.
-	ctx, stop, ended := notify(ctx, p.line.close, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop, ended := notify(ctx, p.leave, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	p.ended = ended
 	// Ctrl-C is for the run or the prompt, also in the moments between them.
@@ -97,6 +97,9 @@ func plainLoop(ctx context.Context, e Env, f *flags) error {
 	}
 }
 
+// leave gives the terminal back where the program ends at once.
+func (p *plain) leave(int) { p.line.close() }
+
 // command does what a line that is no prompt asks for.
 func (p *plain) command(text string) (in llm.Parts, done bool) {
 	t := strings.TrimSpace(text)
@@ -122,7 +125,7 @@ func (p *plain) command(text string) (in llm.Parts, done bool) {
 // say runs one prompt, or with none the calls whose questions wait. An error
 // of the run is told and the talk goes on; what it returns ends the talk.
 func (p *plain) say(ctx context.Context, in ...llm.Part) error {
-	ctx, stop, _ := notify(ctx, p.line.close, os.Interrupt)
+	ctx, stop, _ := notify(ctx, p.leave, os.Interrupt)
 	defer stop()
 	if len(in) == 0 {
 		if err := settle(ctx, p.a.Session, p.ask.ask); err != nil {
@@ -165,7 +168,7 @@ func (p *plain) read(ctx context.Context) (string, error) {
 		if b.Len() > 0 {
 			prompt = "… "
 		}
-		rctx, stop, broken := notify(ctx, p.line.close, os.Interrupt)
+		rctx, stop, broken := notify(ctx, p.leave, os.Interrupt)
 		l, err := p.line.read(rctx, prompt)
 		stop()
 		switch {

@@ -67,17 +67,19 @@ func (f *runFlags) run(ctx context.Context, e Env, args []string) error {
 	}
 	out := newOutput(e, f.output, f.verbose)
 	// From here on json and stream-json get their closing document, always.
+	ctx, stop, ended := withSignals(ctx, func(code int) { leave(out, code) })
+	defer stop()
 	res, code, err := (*agent.Result)(nil), ExitUsage, clash
 	if clash == nil {
-		res, code, err = f.perform(ctx, e, args, out)
+		res, code, err = f.perform(ctx, e, args, out, ended)
 	}
 	if err != nil {
-		var ex exit
-		if !errors.As(err, &ex) {
-			code = ExitError
-			if errors.Is(err, app.ErrUsage) || isConfig(err) {
-				code = ExitUsage
-			}
+		code = ExitError
+		switch {
+		case ended() != nil && ctx.Err() != nil && res == nil: // before there was a run
+			code, err = signalCode(ended()), fmt.Errorf("%w: %w", errInterrupted, context.Cause(ctx))
+		case errors.Is(err, app.ErrUsage) || isConfig(err):
+			code = ExitUsage
 		}
 	}
 	if err := out.close(res, err, code); err != nil {
@@ -89,10 +91,27 @@ func (f *runFlags) run(ctx context.Context, e Env, args []string) error {
 	return nil
 }
 
-func (f *runFlags) perform(ctx context.Context, e Env, args []string, out output) (*agent.Result, int, error) {
+// errInterrupted is that a signal ended the program.
+var errInterrupted = errors.New("interrupted")
+
+// leave closes the output of a program that ends at once, in the moment that a
+// reader who does not read is given.
+func leave(out output, code int) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = out.close(nil, fmt.Errorf("%w: a second signal ended the program at once", errInterrupted), code)
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Second):
+	}
+}
+
+func (f *runFlags) perform(ctx context.Context, e Env, args []string, out output, ended func() os.Signal) (*agent.Result, int, error) {
 	var conv *conversation
 	if f.input == "stream-json" {
-		conv = newConversation(e.In)
+		conv = newConversation(newSource(e).until(ctx))
 	}
 	prompt, err := f.read(ctx, e, args, conv, out)
 	if err != nil {
@@ -110,6 +129,9 @@ func (f *runFlags) perform(ctx context.Context, e Env, args []string, out output
 		return nil, 0, err
 	}
 	defer a.Close()
+	if ctx.Err() != nil {
+		return nil, 0, context.Cause(ctx)
+	}
 	for _, n := range a.Notes {
 		out.note(n)
 	}
@@ -122,7 +144,7 @@ func (f *runFlags) perform(ctx context.Context, e Env, args []string, out output
 			return nil, 0, err
 		}
 	}
-	ctx, stop, ended := withSignals(ctx, nil)
+	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if err := conv.unasked(a.Session); err != nil {
 		return nil, 0, err
@@ -198,7 +220,7 @@ func (f *runFlags) read(ctx context.Context, e Env, args []string, conv *convers
 		return conv.first(ctx, f.cont || f.resume != "")
 	}
 	if !e.InTTY && e.In != nil {
-		text, err := readInput(e.In, len(parts) > 0 || f.cont || f.resume != "")
+		text, err := readInput(newSource(e).until(ctx), len(parts) > 0 || f.cont || f.resume != "")
 		switch {
 		case errors.Is(err, errSilent):
 			out.note(err.Error())

@@ -93,6 +93,25 @@ func (s *source) line(ctx context.Context) (string, error) {
 	}
 }
 
+// until is the source as a reader, whose reads end with the context.
+func (s *source) until(ctx context.Context) io.Reader { return limited{ctx, s} }
+
+type limited struct {
+	ctx context.Context
+	s   *source
+}
+
+func (l limited) Read(p []byte) (int, error) {
+	if len(l.s.buf) == 0 {
+		if err := l.s.fill(l.ctx); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, l.s.buf)
+	l.s.buf = l.s.buf[n:]
+	return n, nil
+}
+
 // aside takes out what was typed ahead, so that it does not answer a question
 // which its writer had not seen; what the terminal holds and no read has taken
 // yet is dropped. What it returns puts the rest back.
