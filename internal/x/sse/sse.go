@@ -35,7 +35,7 @@ var ErrTooLong = errors.New("sse: event too long")
 type Event struct {
 	Name string // of the event field; "" if there was none
 	Data []byte // the data fields, joined by a line feed
-	// Cut is set when the input ended in the middle of the event's last line,
+	// Cut is set when the input ended before the blank line that ends an event,
 	// so that Data may lack its end.
 	Cut bool
 }
@@ -73,7 +73,7 @@ func (r *Reader) Next() (Event, error) {
 		line, whole, err := r.line()
 		if err != nil {
 			if err == io.EOF && has {
-				return Event{Name: name, Data: r.data}, nil
+				return Event{Name: name, Data: r.data, Cut: true}, nil
 			}
 			return Event{}, err
 		}
