@@ -100,6 +100,8 @@ type Model struct {
 	client
 	family string
 	key    string // of encoded messages
+
+	lessons wire.Lessons
 }
 
 // New makes the model with that id: one of a model, of an inference profile
@@ -110,6 +112,10 @@ func New(name string, opts Options) *Model {
 		m.family = family(opts.Family)
 	}
 	t := m.info.Traits
+	const more = "additionalModelRequestFields"
+	where := strings.Join([]string{Wire, opts.BaseURL, opts.Region, opts.Profile}, " ") // the address is known only later
+	m.lessons = wire.LessonsOf(where, name, opts.APIKey, append(wire.ClaudeFields(more, more),
+		wire.Optional{Name: "temperature", In: "inferenceConfig"})...)
 	m.key = strings.Join([]string{Wire, m.info.Provider, name, m.family, yes(t.Images), yes(t.PDF)}, " ")
 	return m
 }
@@ -134,11 +140,9 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 	})
 }
 
+// post sends req. A field that the endpoint refuses by name is left out, or
+// thinking asked for otherwise, once and for good.
 func (m *Model) post(ctx context.Context, req *llm.Request) (*wire.Stream, error) {
-	body, err := m.body(req)
-	if err != nil {
-		return nil, wire.Invalid(m.info, err)
-	}
 	op := "converse-stream"
 	if m.opts.NoStream {
 		op = "converse"
@@ -147,7 +151,8 @@ func (m *Model) post(ctx context.Context, req *llm.Request) (*wire.Stream, error
 	if err != nil {
 		return nil, err
 	}
-	return wire.Post(ctx, at.base+m.path(op), body.Join(), wire.Options{
+	encode := func() (*wire.Body, error) { return m.body(req) }
+	return m.lessons.Post(ctx, at.base+m.path(op), encode, wire.Options{
 		Provider: m.info.Provider, Model: m.info.Name, Client: m.opts.Client,
 		Key: m.opts.APIKey, Header: m.headers(), Sign: m.signer(at), Stall: m.opts.Stall,
 		Framing: wire.Framing{New: newFrames},

@@ -146,16 +146,24 @@ func (m *Model) thinking(req *llm.Request) thought {
 
 func (m *Model) claudeThinking(req *llm.Request, t *thought, how string, budget, limit int) {
 	set := func(v string) { t.fields = [][2]string{{"thinking", v}} }
-	if req.Effort == llm.EffortOff {
-		set(`{"type":"disabled"}`)
+	adaptive, takes := m.lessons.AdaptiveThinking(how == styleAdaptive)
+	if !takes {
 		return
 	}
-	if how == styleAdaptive {
+	if req.Effort == llm.EffortOff {
+		if !m.lessons.Refused("thinking.type.disabled") {
+			set(`{"type":"disabled"}`)
+		}
+		return
+	}
+	if adaptive {
 		word := words[req.Effort]
 		if req.Effort == llm.EffortXHigh {
 			word = "max"
 		}
-		t.effort = m.info.Traits.EffortWord(req.Effort, word)
+		if !m.lessons.Refused("output_config.effort") {
+			t.effort = m.info.Traits.EffortWord(req.Effort, word)
+		}
 		if !forced(req) {
 			t.on = true
 			set(`{"type":"adaptive"}`)
@@ -209,7 +217,7 @@ func (m *Model) inference(req *llm.Request, t thought) []byte {
 	if t.maxTokens > 0 && !t.unbounded {
 		o.Value("maxTokens", t.maxTokens)
 	}
-	if req.Temperature != nil && !m.info.Traits.NoTemperature && !t.on {
+	if req.Temperature != nil && !m.info.Traits.NoTemperature && !t.on && !m.lessons.Refused("temperature") {
 		o.Value("temperature", *req.Temperature)
 	}
 	if len(req.Stop) > 0 {

@@ -57,6 +57,8 @@ type Model struct {
 	info llm.Info
 	url  string
 	key  string // of encoded messages
+
+	lessons wire.Lessons
 }
 
 // New makes the model of that name.
@@ -66,8 +68,11 @@ func New(name string, opts Options) *Model {
 	if info.Provider == "" {
 		info.Provider = "cohere"
 	}
+	at := address(opts.BaseURL)
 	return &Model{
-		opts: opts, info: info, url: address(opts.BaseURL),
+		opts: opts, info: info, url: at,
+		lessons: wire.LessonsOf(at, name, opts.APIKey, wire.Optional{Name: "temperature"},
+			wire.Optional{Name: "thinking", Said: []string{"thinking is not supported", "not support thinking"}}),
 		key: fmt.Sprintf("%s %s %s images=%t", Wire, info.Provider, name, info.Traits.Images),
 	}
 }
@@ -96,12 +101,10 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 	)
 }
 
+// post sends req. A field that the endpoint refuses by name is left out, once and
+// for good.
 func (m *Model) post(ctx context.Context, req *llm.Request) (*wire.Stream, error) {
-	body, err := m.body(req)
-	if err != nil {
-		return nil, wire.Invalid(m.info, err)
-	}
-	return wire.Post(ctx, m.url, body.Join(), wire.Options{
+	return m.lessons.Post(ctx, m.url, func() (*wire.Body, error) { return m.body(req) }, wire.Options{
 		Provider: m.info.Provider, Model: m.info.Name, Client: m.opts.Client,
 		Key: m.opts.APIKey, Header: m.opts.Header, Sign: m.opts.Sign, Stall: m.opts.Stall,
 	})

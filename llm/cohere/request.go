@@ -19,7 +19,7 @@ func (m *Model) body(req *llm.Request) (*wire.Body, error) {
 	if req.MaxTokens > 0 {
 		o.Value("max_tokens", req.MaxTokens)
 	}
-	if req.Temperature != nil && !m.info.Traits.NoTemperature {
+	if req.Temperature != nil && !m.info.Traits.NoTemperature && !m.lessons.Refused("temperature") {
 		o.Value("temperature", *req.Temperature)
 	}
 	if len(req.Stop) > 0 {
@@ -68,7 +68,7 @@ var budgets = map[llm.Effort]int{
 
 // thinking is how much the model is told to think; nil is as it likes.
 func (m *Model) thinking(req *llm.Request) []byte {
-	if req.Effort == "" || !m.info.Traits.Thinking {
+	if req.Effort == "" || !m.info.Traits.Thinking || m.lessons.Refused("thinking") {
 		return nil
 	}
 	word := "disabled"

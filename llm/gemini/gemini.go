@@ -84,6 +84,7 @@ type Model struct {
 	url        string // without what is asked for
 	generation int    // 0 is unknown
 	key        string // of encoded messages
+	lessons    wire.Lessons
 }
 
 // New makes the model of that name, with or without "models/" before it.
@@ -111,6 +112,7 @@ func New(name string, opts Options) *Model {
 		info.Provider = "google"
 	}
 	m := &Model{opts: opts, info: info, url: base + path, generation: generation(name)}
+	m.lessons = wire.LessonsOf(m.url, name, opts.APIKey, optional()...)
 	m.key = fmt.Sprintf("%s %s %s images=%t pdf=%t", Wire, info.Provider, family(name), info.Traits.Images, info.Traits.PDF)
 	return m
 }
@@ -134,18 +136,16 @@ func (m *Model) Info() llm.Info { return m.info }
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
 	return wire.Sequence(
 		func() (*wire.Stream, error) {
-			body, err := m.body(req)
-			if err != nil {
-				return nil, wire.Invalid(m.info, err)
-			}
-			return m.post(ctx, ":streamGenerateContent?alt=sse", body)
+			return m.post(ctx, ":streamGenerateContent?alt=sse", func() (*wire.Body, error) { return m.body(req) })
 		},
 		func(s *wire.Stream) wire.Decoder { return m.newDecoder(s) },
 	)
 }
 
-func (m *Model) post(ctx context.Context, what string, body *wire.Body) (*wire.Stream, error) {
-	return wire.Post(ctx, m.url+what, body.Join(), wire.Options{
+// post sends what encode makes. A field that the endpoint refuses by name is left
+// out, or thinking asked for otherwise, once and for good.
+func (m *Model) post(ctx context.Context, what string, encode func() (*wire.Body, error)) (*wire.Stream, error) {
+	return m.lessons.Post(ctx, m.url+what, encode, wire.Options{
 		Provider: m.info.Provider, Model: m.info.Name, Client: m.opts.Client,
 		Key: m.opts.APIKey, KeyHeader: "X-Goog-Api-Key", Header: wire.Headers(nil, m.opts.Header),
 		Sign: m.opts.Sign, Stall: m.opts.Stall, Framing: wire.Array(),

@@ -79,7 +79,7 @@ func (m *Model) generationConfig(req *llm.Request) ([]byte, error) {
 		}
 		o.Value("maxOutputTokens", n)
 	}
-	if req.Temperature != nil && !m.info.Traits.NoTemperature {
+	if req.Temperature != nil && !m.info.Traits.NoTemperature && !m.lessons.Refused("temperature") {
 		o.Value("temperature", *req.Temperature)
 	}
 	if len(req.Stop) > 0 {
@@ -115,6 +115,21 @@ var levels = map[llm.Effort]string{
 	llm.EffortMedium: "medium", llm.EffortHigh: "high", llm.EffortXHigh: "high",
 }
 
+// optional are the fields that a model may refuse; noThinking stands for the
+// wish that it think not at all.
+func optional() []wire.Optional {
+	const in = "generationConfig"
+	return []wire.Optional{
+		{Name: "temperature", In: in, Said: []string{"generation_config.temperature", "generationconfig.temperature"}},
+		{Name: "thinkingLevel", In: in, Said: []string{"thinking_level", "thinking level"}},
+		{Name: "thinkingBudget", In: in, Said: []string{"thinking_budget", "thinking budget"}},
+		{Name: noThinking, In: in, Said: []string{"budget 0 is invalid", "only works in thinking mode"}},
+		{Name: "thinkingConfig", In: in, Said: []string{"thinking_config", "thinking is not supported", "does not support thinking"}},
+	}
+}
+
+const noThinking = "no thinking"
+
 // thinking is the thinkingConfig. Thoughts are asked for as a summary, since
 // they are not shown otherwise.
 func (m *Model) thinking(e llm.Effort) []byte {
@@ -129,6 +144,15 @@ func (m *Model) thinking(e llm.Effort) []byte {
 			style = "level"
 		}
 	}
+	level, budget := m.lessons.Refused("thinkingLevel"), m.lessons.Refused("thinkingBudget")
+	switch {
+	case level && budget || m.lessons.Refused("thinkingConfig"):
+		return nil
+	case level:
+		style = "budget"
+	case budget:
+		style = "level"
+	}
 	var o wire.Body
 	n, known := budgets[e]
 	switch word := t.EffortWord(e, levels[e]); {
@@ -138,7 +162,7 @@ func (m *Model) thinking(e llm.Effort) []byte {
 			o.Value("thinkingLevel", word)
 		}
 	default:
-		if e == llm.EffortOff && strings.Contains(m.info.Name, "-pro") {
+		if e == llm.EffortOff && (strings.Contains(m.info.Name, "-pro") || m.lessons.Refused(noThinking)) {
 			n = leastOfPro
 		}
 		if own, has := t.Efforts[e]; has && own == "" {

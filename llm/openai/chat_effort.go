@@ -14,7 +14,7 @@ func (m *Chat) effort(o *wire.Body, e llm.Effort) {
 	if s := m.info.Traits.ThinkingStyle; s != "" {
 		styles = s
 	}
-	if e == "" || !m.info.Traits.Thinking || m.refused("reasoning_effort") {
+	if e == "" || !m.info.Traits.Thinking || m.lessons.Refused("reasoning_effort") {
 		return
 	}
 	on := e != llm.EffortOff

@@ -19,27 +19,27 @@ func (m *Chat) body(req *llm.Request) (*wire.Body, error) {
 	var o wire.Body
 	o.Value("model", m.info.Name)
 	o.Value("stream", true)
-	if !m.profile.NoUsage && !m.refused("stream_options") {
+	if !m.profile.NoUsage && !m.lessons.Refused("stream_options") {
 		o.Raw("stream_options", []byte(`{"include_usage":true}`))
 	}
 	if n := req.MaxTokens; n > 0 {
 		field := m.profile.MaxField
-		if m.refused(field) {
+		if m.lessons.Refused(field) {
 			field = map[string]string{"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}[field]
 		}
 		o.Value(field, n)
 	}
-	if req.Temperature != nil && !m.info.Traits.NoTemperature && !m.refused("temperature") {
+	if req.Temperature != nil && !m.info.Traits.NoTemperature && !m.lessons.Refused("temperature") {
 		o.Value("temperature", *req.Temperature)
 	}
 	if len(req.Stop) > 0 {
 		o.Value("stop", req.Stop)
 	}
 	m.effort(&o, req.Effort)
-	if m.profile.CacheKey && req.CacheKey != "" && !m.refused("prompt_cache_key") {
+	if m.profile.CacheKey && req.CacheKey != "" && !m.lessons.Refused("prompt_cache_key") {
 		o.Value("prompt_cache_key", req.CacheKey)
 	}
-	if f := m.profile.UserField; req.User != "" && !m.refused(f) {
+	if f := m.profile.UserField; req.User != "" && !m.lessons.Refused(f) {
 		o.Value(f, req.User)
 	}
 	if s := req.Schema; s != nil && m.info.Traits.Schema {

@@ -255,7 +255,8 @@ func TestLearns(t *testing.T) {
 		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}`)
 	}))
 	defer srv.Close()
-	m := openai.NewChat("m", openai.Options{BaseURL: srv.URL})
+	// What is learned is for the address and the name: other tests have others.
+	m := openai.NewChat("learns", openai.Options{BaseURL: srv.URL})
 	temp := 0.0
 	req := &llm.Request{Messages: hi.Messages, MaxTokens: 10, Temperature: &temp}
 	var wg sync.WaitGroup

@@ -15,9 +15,7 @@
 package openai
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -65,7 +63,7 @@ type Chat struct {
 	key     string // of encoded messages
 	profile Profile
 
-	learned // the fields that the server refused
+	lessons wire.Lessons
 }
 
 // NewChat makes the model of that name.
@@ -85,6 +83,7 @@ func NewChat(name string, opts Options) *Chat {
 	} else {
 		m.profile = ProfileOf(info.Provider)
 	}
+	m.lessons = wire.LessonsOf(m.url, name, opts.APIKey, chatFields()...)
 	m.key = fmt.Sprintf("%s %s %s %+v %+v", WireChat, info.Provider, name, m.profile, info.Traits)
 	return m
 }
@@ -150,39 +149,23 @@ func (m *Chat) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event
 // post sends the request. A field that a compatible server refuses by name is
 // left out or renamed, once and for good.
 func (m *Chat) post(ctx context.Context, req *llm.Request) (*wire.Stream, error) {
-	body, err := m.body(req)
-	for range chatFields {
-		if err != nil {
-			break
-		}
-		s, failed := wire.Post(ctx, m.url, body.Join(), wire.Options{
-			Provider: m.info.Provider, Model: m.info.Name, Client: m.opts.Client,
-			Key: m.opts.APIKey, KeyHeader: m.profile.KeyHeader, Header: m.opts.Header,
-			Sign: m.opts.Sign, Stall: m.opts.Stall,
-		})
-		if failed == nil || !m.learn(failed, body, chatFields) {
-			return s, failed
-		}
-		var again *wire.Body
-		if again, err = m.body(req); err == nil && bytes.Equal(again.Bytes(), body.Bytes()) {
-			return nil, failed // it came from Request.Extra, or has no other name
-		}
-		body = again
-	}
-	if err == nil {
-		err = errors.New("the server refuses one field after another")
-	}
-	return nil, wire.Invalid(m.info, err)
+	return m.lessons.Post(ctx, m.url, func() (*wire.Body, error) { return m.body(req) }, wire.Options{
+		Provider: m.info.Provider, Model: m.info.Name, Client: m.opts.Client,
+		Key: m.opts.APIKey, KeyHeader: m.profile.KeyHeader, Header: m.opts.Header,
+		Sign: m.opts.Sign, Stall: m.opts.Stall,
+	})
 }
 
 // chatFields are what may be left out, or sent under another name.
-var chatFields = []optional{
-	{name: "max_completion_tokens"},
-	{name: "max_tokens"},
-	{name: "temperature"},
-	{name: "stream_options"},
-	{name: "reasoning_effort", said: "reasoningeffort"},
-	{name: "prompt_cache_key"},
-	{name: "safety_identifier"},
-	{name: "user"},
+func chatFields() []wire.Optional {
+	return []wire.Optional{
+		{Name: "max_completion_tokens"},
+		{Name: "max_tokens"},
+		{Name: "temperature"},
+		{Name: "stream_options"},
+		{Name: "reasoning_effort", Said: []string{"reasoningeffort"}},
+		{Name: "prompt_cache_key"},
+		{Name: "safety_identifier"},
+		{Name: "user"},
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/internal/wire"
@@ -35,7 +36,8 @@ type Responses struct {
 	key     string // of encoded messages
 	profile Profile
 
-	learned // the fields that the server refused
+	lessons wire.Lessons
+	plain   atomic.Bool // it could not read reasoning items
 }
 
 // NewResponses makes the model of that name.
@@ -55,6 +57,7 @@ func NewResponses(name string, opts Options) *Responses {
 	} else {
 		m.profile = ProfileOf(info.Provider)
 	}
+	m.lessons = wire.LessonsOf(m.url, name, opts.APIKey, responsesFields()...)
 	m.key = fmt.Sprintf("%s %s %s %+v %+v", WireResponses, info.Provider, name, m.profile, info.Traits)
 	return m
 }
@@ -91,73 +94,59 @@ func (m *Responses) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.
 }
 
 // responsesFields are what may be left out of a request.
-var responsesFields = []optional{
-	{name: "reasoning.summary", in: "reasoning", said: "reasoning summaries"},
-	{name: "reasoning.effort", in: "reasoning", said: "reasoning effort"},
-	{name: "reasoning"},
-	{name: "include", said: "encrypted content is not supported"},
-	{name: "store"},
-	{name: "tool_search", in: "tools", said: "defer_loading"},
-	{name: "max_output_tokens"},
-	{name: "temperature"},
-	{name: "prompt_cache_key"},
-	{name: "prompt_cache_retention"},
-	{name: "safety_identifier"},
-	{name: "user"},
+func responsesFields() []wire.Optional {
+	return []wire.Optional{
+		{Name: "reasoning.summary", In: "reasoning", Said: []string{"reasoning summaries"}},
+		{Name: "reasoning.effort", In: "reasoning", Said: []string{"reasoning effort"}},
+		{Name: "reasoning"},
+		{Name: "include", Said: []string{"encrypted content is not supported"}},
+		{Name: "store"},
+		{Name: "tool_search", In: "tools", Said: []string{"defer_loading"}},
+		{Name: "max_output_tokens"},
+		{Name: "temperature"},
+		{Name: "prompt_cache_key"},
+		{Name: "prompt_cache_retention"},
+		{Name: "safety_identifier"},
+		{Name: "user"},
+	}
 }
 
 // post sends the request. A field that a server refuses by name is left out,
 // once and for good, and so are the reasoning items that it cannot read, as of
 // another account.
 func (m *Responses) post(ctx context.Context, req *llm.Request) (*wire.Stream, error) {
-	body, err := m.body(req)
-	for range len(responsesFields) + 1 {
-		if err != nil {
-			break
-		}
-		s, failed := wire.Post(ctx, m.url, body.Join(), wire.Options{
+	var sent *wire.Body
+	encode := func() (body *wire.Body, err error) {
+		sent, err = m.body(req)
+		return sent, err
+	}
+	for {
+		s, err := m.lessons.Post(ctx, m.url, encode, wire.Options{
 			Provider: m.info.Provider, Model: m.info.Name, Client: m.opts.Client,
 			Key: m.opts.APIKey, KeyHeader: m.profile.KeyHeader, Header: m.opts.Header,
 			Sign: m.opts.Sign, Stall: m.opts.Stall,
 		})
-		if failed == nil || !m.unreadable(failed) && !m.learn(failed, body, responsesFields) {
-			return s, failed
+		if err == nil || !unreadable(err) {
+			return s, err
 		}
-		var again *wire.Body
-		if again, err = m.body(req); err == nil && bytes.Equal(again.Bytes(), body.Bytes()) {
-			return nil, failed // it came from Request.Extra, or has no other form
+		m.plain.Store(true)
+		if again, failed := m.body(req); failed != nil || bytes.Equal(again.Bytes(), sent.Bytes()) {
+			return nil, err
 		}
-		body = again
 	}
-	if err == nil {
-		err = errors.New("the server refuses one field after another")
-	}
-	return nil, wire.Invalid(m.info, err)
 }
 
-// encrypted stands in learned for reasoning items that cannot be read.
-const encrypted = "encrypted_content"
-
 // unreadable reports whether the server cannot decrypt the reasoning that it
-// got back, or looks for it in a store, and remembers it: a history that holds
-// such an item would otherwise never be answered again.
-func (m *Responses) unreadable(err error) bool {
+// got back, or looks for it in a store: a history that holds such an item would
+// otherwise never be answered again.
+func unreadable(err error) bool {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Kind != llm.KindInvalidRequest && e.Kind != llm.KindNotFound {
 		return false
 	}
 	said := strings.ToLower(e.Message)
-	if e.Code != "invalid_encrypted_content" && !strings.Contains(said, "items are not persisted") &&
-		!(strings.Contains(said, "encrypted content") && (strings.Contains(said, "could not be verified") || strings.Contains(said, "decrypt"))) {
-		return false
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.fields == nil {
-		m.fields = map[string]bool{}
-	}
-	m.fields[encrypted] = true
-	return true
+	return e.Code == "invalid_encrypted_content" || strings.Contains(said, "items are not persisted") ||
+		strings.Contains(said, "encrypted content") && (strings.Contains(said, "could not be verified") || strings.Contains(said, "decrypt"))
 }
 
 var dated = sync.OnceValue(func() *regexp.Regexp {

@@ -24,17 +24,17 @@ func (m *Responses) body(req *llm.Request) (*wire.Body, error) {
 	o.Value("model", m.info.Name)
 	o.Value("stream", true)
 	if !m.profile.NoInclude {
-		if !m.refused("store") {
+		if !m.lessons.Refused("store") {
 			o.Value("store", false)
 		}
-		if !m.refused("include") {
+		if !m.lessons.Refused("include") {
 			o.Raw("include", []byte(`["reasoning.encrypted_content"]`))
 		}
 	}
-	if req.MaxTokens > 0 && !m.refused("max_output_tokens") {
+	if req.MaxTokens > 0 && !m.lessons.Refused("max_output_tokens") {
 		o.Value("max_output_tokens", max(req.MaxTokens, minOutput))
 	}
-	if req.Temperature != nil && !m.info.Traits.NoTemperature && !m.refused("temperature") {
+	if req.Temperature != nil && !m.info.Traits.NoTemperature && !m.lessons.Refused("temperature") {
 		o.Value("temperature", *req.Temperature)
 	}
 	o.Raw("reasoning", m.reasoning(req.Effort))
@@ -43,13 +43,13 @@ func (m *Responses) body(req *llm.Request) (*wire.Body, error) {
 		o.Raw("text", append(append(append(b, `,"schema":`...), s.JSON...), "}}"...))
 	}
 	cached := m.profile.CacheKey || m.profile.ResponsesCacheKey
-	if cached && req.CacheKey != "" && !m.refused("prompt_cache_key") {
+	if cached && req.CacheKey != "" && !m.lessons.Refused("prompt_cache_key") {
 		o.Value("prompt_cache_key", req.CacheKey)
 	}
-	if r := m.opts.CacheRetention; r != "" && cached && !m.refused("prompt_cache_retention") {
+	if r := m.opts.CacheRetention; r != "" && cached && !m.lessons.Refused("prompt_cache_retention") {
 		o.Value("prompt_cache_retention", r)
 	}
-	if f := m.profile.UserField; req.User != "" && !m.refused(f) {
+	if f := m.profile.UserField; req.User != "" && !m.lessons.Refused(f) {
 		o.Value(f, req.User)
 	}
 	if len(req.Tools) > 0 {
@@ -72,7 +72,7 @@ func (m *Responses) body(req *llm.Request) (*wire.Body, error) {
 }
 
 func (m *Responses) reasoning(e llm.Effort) []byte {
-	if !m.info.Traits.Thinking || m.refused("reasoning") {
+	if !m.info.Traits.Thinking || m.lessons.Refused("reasoning") {
 		return nil
 	}
 	var o wire.Body
@@ -86,10 +86,10 @@ func (m *Responses) reasoning(e llm.Effort) []byte {
 	case e == llm.EffortXHigh:
 		word = "high"
 	}
-	if word = m.info.Traits.EffortWord(e, word); word != "" && !m.refused("reasoning.effort") {
+	if word = m.info.Traits.EffortWord(e, word); word != "" && !m.lessons.Refused("reasoning.effort") {
 		o.Value("effort", word)
 	}
-	if m.profile.Summary && e != llm.EffortOff && !m.refused("reasoning.summary") {
+	if m.profile.Summary && e != llm.EffortOff && !m.lessons.Refused("reasoning.summary") {
 		o.Value("summary", "auto")
 	}
 	if b := o.Bytes(); len(b) > 2 {
@@ -128,7 +128,7 @@ func (m *Responses) tools(req *llm.Request) ([]byte, error) {
 	for _, t := range req.Tools {
 		search = search || deferred(t)
 	}
-	search = search && !m.refused("tool_search")
+	search = search && !m.lessons.Refused("tool_search")
 	b := []byte{'['}
 	if search {
 		b = append(b, `{"type":"tool_search"}`...)
@@ -191,7 +191,7 @@ func flatFormat(format json.RawMessage) json.RawMessage {
 func (m *Responses) input(messages []llm.Message) (wire.Pieces, error) {
 	out := append(make(wire.Pieces, 0, len(messages)+2), []byte{'['})
 	key := m.key
-	plain := m.refused(encrypted)
+	plain := m.plain.Load()
 	if plain {
 		key += " plain"
 	}

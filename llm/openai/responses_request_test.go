@@ -260,11 +260,11 @@ func TestResponsesLearns(t *testing.T) {
 				_, _ = io.WriteString(w, answered)
 			}))
 			defer srv.Close()
-			m := openai.NewResponses("m", openai.Options{BaseURL: srv.URL, Info: llm.Info{Provider: "openai", Traits: llm.Traits{Thinking: true}}})
+			m := openai.NewResponses(t.Name(), openai.Options{BaseURL: srv.URL, Info: llm.Info{Provider: "openai", Traits: llm.Traits{Thinking: true}}})
 			req := &llm.Request{
 				User: "u", Effort: llm.EffortHigh, Tools: []llm.ToolSpec{{Name: "a", Deferred: true}},
 				Messages: []llm.Message{llm.UserText("hi"), llm.Message{
-					Role: llm.RoleAssistant, Origin: &llm.Origin{Provider: "openai", Model: "m", Wire: openai.WireResponses},
+					Role: llm.RoleAssistant, Origin: &llm.Origin{Provider: "openai", Model: t.Name(), Wire: openai.WireResponses},
 					Parts: llm.Parts{
 						llm.Thinking{Raw: json.RawMessage(`{"encrypted_content":"ENC","id":"rs_1","summary":[]}`)},
 						llm.ToolCall{ID: "call_1", Name: "a", Input: json.RawMessage(`{}`), Raw: json.RawMessage(`{"id":"fc_1"}`)},
