@@ -46,6 +46,7 @@ type runner struct {
 	ids      callIDs
 	answer   *answerTool
 	res      *Result
+	heard    bool // something of the present response was shown
 	synced   bool // the journal since the turn's first changing call
 	restored bool // there are notices of an earlier run among those that wait
 	warned   bool // the user was asked about the soft limit of turns
@@ -54,6 +55,8 @@ type runner struct {
 	noTool    int // answers without the finish that is required
 	errTurns  int // turns in a row of which every call failed
 	stops     int // how often Stop functions kept the run going
+	shrinks   int // turns in a row whose request was refused as it was
+	brokenOff int // responses in a row that the model stopped with an error
 	continues int // continuations of the present answer
 	empties   int
 	stitched  strings.Builder
@@ -72,6 +75,7 @@ type runner struct {
 	cost     llm.Money
 	unpriced bool
 	bill     []item
+	shrunk   bool               // the view, since the last request was made
 	recall   map[string]*Answer // answers from the journal, by call id
 	children map[*Stream]bool
 	alone    *sync.Cond // no children left
@@ -196,7 +200,7 @@ func (r *runner) classify(err error) error {
 		if halt.stop.Status() == StatusFailed {
 			return err
 		}
-	case llm.IsKind(err, llm.KindContextOverflow):
+	case llm.IsKind(err, llm.KindContextOverflow), llm.IsKind(err, llm.KindTooLarge):
 		r.stop(StopOverflow, err.Error())
 		return err
 	default:
@@ -225,6 +229,7 @@ func (r *runner) oneTurn() error {
 		return err
 	}
 	r.tellRepairs()
+	r.forget()
 	req := r.request()
 	settle, err := r.reserveFor(req)
 	if err != nil {
@@ -234,10 +239,16 @@ func (r *runner) oneTurn() error {
 	r.emit(TurnStarted{})
 	resp, cost, err := r.ask(req, settle)
 	if err != nil {
+		resp, cost, err = r.askSmaller(err)
+	} else {
+		r.shrinks = 0
+	}
+	if err != nil {
 		return err
 	}
 	calls := resp.Message.Parts.Calls()
 	if len(calls) > 0 {
+		r.brokenOff = 0
 		err = r.runCalls(resp, calls)
 	} else {
 		err = r.answered(resp)
@@ -269,12 +280,18 @@ func (r *runner) answered(resp *llm.Response) error {
 		r.res.Text = text
 		r.stop(StopFiltered, resp.StopDetail)
 		return nil
-	case llm.StopError:
+	case llm.StopError: // such as a call that the model got wrong
+		why := clip(strings.TrimSpace(resp.StopRaw+" "+resp.StopDetail), 300)
+		if r.brokenOff++; r.brokenOff <= maxBrokenOff {
+			r.emit(Warning{"the model stopped with an error and is asked once more: " + why})
+			return r.say(session.KindNotice, llm.Texts(fmt.Sprintf(brokenOffText, why)))
+		}
 		return &llm.Error{
 			Kind: llm.KindServer, Provider: r.model.Info().Provider, Model: r.model.Info().Name,
-			Message: "the model stopped with an error: " + resp.StopRaw, Partial: resp,
+			Message: fmt.Sprintf("the model stopped with an error, %d times in a row: %s", r.brokenOff, why), Partial: resp,
 		}
 	}
+	r.brokenOff = 0
 	r.stitched.WriteString(text)
 	text = r.stitched.String()
 	r.stitched.Reset()
@@ -313,6 +330,9 @@ func (r *runner) wellEnded(s Stop) error {
 			continue
 		}
 		more, err := m.Stop(r.ctx, r.turn)
+		if _, side := errors.AsType[*sideError](err); side && r.ctx.Err() == nil {
+			continue // told when it failed
+		}
 		if err != nil {
 			return fmt.Errorf("agent: %s: %w", m.Name, err)
 		}
@@ -335,10 +355,12 @@ func (r *runner) wellEnded(s Stop) error {
 const (
 	maxContinues = 3
 	maxNoTool    = 3
+	maxBrokenOff = 1
 
-	continueText = "Your answer was cut at the output limit. Continue exactly where you left off; do not repeat."
-	emptyText    = "Your answer was empty. Give the answer, or call a tool."
-	finishText   = "The task is not finished until you call the tool that finishes it. Call it now, or go on working."
+	continueText  = "Your answer was cut at the output limit. Continue exactly where you left off; do not repeat."
+	emptyText     = "Your answer was empty. Give the answer, or call a tool."
+	brokenOffText = "Your last message was broken off by an error (%s), and nothing of it was done. Go on; make a call again if you were making one, with arguments that are a JSON object."
+	finishText    = "The task is not finished until you call the tool that finishes it. Call it now, or go on working."
 )
 
 // takeSteers records what the user steered with since.

@@ -28,7 +28,8 @@ type Middleware struct {
 	// error of [Block] ends the run with StopBlocked; any other fails it.
 	Prompt func(ctx context.Context, t *Turn, in llm.Parts) (llm.Parts, error)
 	// Model wraps each model call. After it changed the view, t.Request builds
-	// the request anew.
+	// the request anew. It sees an error before the loop does, also that of
+	// a request which is too large: see [Turn.Shrink].
 	Model func(next ModelFunc) ModelFunc
 	// Gate wraps the decision on a call. All calls of a turn pass it one by
 	// one, in the model's order, before any of them runs. It may rewrite

@@ -59,18 +59,22 @@ func (r *runner) stream(req *llm.Request) (resp *llm.Response, shown string, err
 	var text strings.Builder
 	ctx := r.with()
 	partial := r.newPartial()
+	r.heard = false
 	for ev, err := range r.callModel(ctx, r.turn, req) {
 		if err != nil {
 			return nil, text.String(), err
 		}
 		switch ev := ev.(type) {
 		case llm.TextDelta:
+			r.heard = true
 			text.WriteString(ev.Text)
 			r.emit(TextDelta{ev.Text})
 			partial.text(ev.Text)
 		case llm.ThinkingDelta:
+			r.heard = true
 			r.emit(ThinkingDelta{ev.Text})
 		case llm.CallDelta:
+			r.heard = true
 			r.emit(CallDelta{ev.Index, ev.ID, ev.Name, ev.Input})
 			partial.callDelta(ev)
 		case llm.Retrying:

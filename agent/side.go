@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/cantle-dev/cantle/llm"
@@ -13,11 +12,16 @@ import (
 // priced with the run, what it used is recorded as a [session.SideSpent] with
 // its purpose, and it is no part of the conversation. A nil model means the
 // run's own.
+//
+// Its failure is the helper's and not the run's: it is told as a [Warning], and
+// who asked goes on without the answer. A Stop function that returns the error
+// does not fail the run.
 func (t *Turn) Generate(ctx context.Context, purpose string, m llm.Model, req *llm.Request) (*llm.Response, error) {
 	r := t.r
 	if m == nil {
 		m = r.model
 	}
+	ctx = context.WithValue(ctx, turnKey{}, t)
 	settle := func(amount) {}
 	if r.metered() {
 		est, err := r.price(m, llm.Usage{Input: int64(llm.Estimate(req)), Output: 1})
@@ -30,7 +34,10 @@ func (t *Turn) Generate(ctx context.Context, purpose string, m llm.Model, req *l
 	}
 	resp, failed := llm.Generate(ctx, m, req)
 	if failed != nil {
-		failed = fmt.Errorf("agent: %s: %w", purpose, failed)
+		failed = &sideError{purpose, failed}
+		if ctx.Err() == nil {
+			t.Emit(Warning{failed.Error()})
+		}
 		resp = partialOf(failed)
 		if resp == nil || resp.Usage == nil { // it used nothing that is known
 			settle(amount{})
@@ -50,6 +57,15 @@ func (t *Turn) Generate(ctx context.Context, purpose string, m llm.Model, req *l
 	}
 	return resp, nil
 }
+
+// sideError is the failure of a side call.
+type sideError struct {
+	purpose string
+	err     error
+}
+
+func (e *sideError) Error() string { return "agent: " + e.purpose + ": " + e.err.Error() }
+func (e *sideError) Unwrap() error { return e.err }
 
 // spent records what was used apart from the messages of the conversation.
 func (r *runner) spent(ctx context.Context, s session.SideSpent) error {

@@ -8,8 +8,12 @@ import (
 
 // ShrinkOptions configure [Shrink].
 type ShrinkOptions struct {
-	// Bytes is how many bytes are to go at least; 0 is half of what could.
-	Bytes int
+	// Tokens compares sizes in tokens, by estimate, and not in bytes: an image of
+	// many bytes takes few. It is for a window that is too small.
+	Tokens bool
+	// Least is how many bytes, or tokens, are to go at least; 0 is half of what
+	// could.
+	Least int
 	// Media leaves results alone and takes all images and other blobs, whatever
 	// their size: what a provider that rejects one calls for.
 	Media bool
@@ -26,6 +30,7 @@ type Cut struct {
 	Message int    // its index
 	CallID  string // of the result; "" is the blobs of the message itself
 	Bytes   int    // what goes
+	Tokens  int    // the same, by estimate
 	What    string // "image/png", "result of Bash"
 }
 
@@ -46,10 +51,16 @@ func Shrink(msgs []Message, o ShrinkOptions) []Cut {
 	}
 	var all []Cut
 	sum := 0
+	size := func(c Cut) int {
+		if o.Tokens {
+			return c.Tokens
+		}
+		return c.Bytes
+	}
 	add := func(c Cut, least int) {
 		if c.Bytes >= least && c.What != "" {
 			all = append(all, c)
-			sum += c.Bytes
+			sum += size(c)
 		}
 	}
 	for i, m := range msgs[:max(0, len(msgs)-o.Keep)] {
@@ -58,8 +69,9 @@ func Shrink(msgs []Message, o ShrinkOptions) []Cut {
 			switch p := p.(type) {
 			case Blob:
 				own.Bytes, own.What = own.Bytes+len(p.Data)+len(p.URL), cmp.Or(p.MIME, "blob")
+				own.Tokens += Parts{p}.estimate()
 			case ToolResult:
-				c, media := Cut{Message: i, CallID: p.CallID, What: "result of " + p.Name}, false
+				c, media := Cut{Message: i, CallID: p.CallID, What: "result of " + p.Name, Tokens: p.Parts.estimate()}, false
 				for _, p := range p.Parts {
 					switch p := p.(type) {
 					case Text:
@@ -78,13 +90,13 @@ func Shrink(msgs []Message, o ShrinkOptions) []Cut {
 	if o.Media {
 		return all
 	}
-	want := o.Bytes
+	want := o.Least
 	if want <= 0 {
 		want = (sum + 1) / 2
 	}
-	slices.SortStableFunc(all, func(a, b Cut) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	slices.SortStableFunc(all, func(a, b Cut) int { return cmp.Compare(size(b), size(a)) })
 	for i, c := range all {
-		if want -= c.Bytes; want <= 0 {
+		if want -= size(c); want <= 0 {
 			all = all[:i+1]
 			break
 		}

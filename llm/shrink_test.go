@@ -29,11 +29,13 @@ func TestShrink(t *testing.T) {
 		want string
 	}{
 		"half":              {llm.ShrinkOptions{}, "5/e"},
-		"the largest":       {llm.ShrinkOptions{Bytes: 1}, "5/e"},
-		"the two largest":   {llm.ShrinkOptions{Bytes: 50_001}, "3/c 5/e"},
-		"all that there is": {llm.ShrinkOptions{Bytes: 1 << 30}, "0/ 1/a 3/c 4/d 5/e"},
-		"but the last":      {llm.ShrinkOptions{Bytes: 1 << 30, Keep: 1}, "0/ 1/a 3/c 4/d"},
-		"small ones, too":   {llm.ShrinkOptions{Bytes: 1 << 30, Min: 1}, "0/ 1/a 2/b 3/c 4/d 5/e"},
+		"the largest":       {llm.ShrinkOptions{Least: 1}, "5/e"},
+		"the two largest":   {llm.ShrinkOptions{Least: 50_001}, "3/c 5/e"},
+		"all that there is": {llm.ShrinkOptions{Least: 1 << 30}, "0/ 1/a 3/c 4/d 5/e"},
+		"but the last":      {llm.ShrinkOptions{Least: 1 << 30, Keep: 1}, "0/ 1/a 3/c 4/d"},
+		"small ones, too":   {llm.ShrinkOptions{Least: 1 << 30, Min: 1}, "0/ 1/a 2/b 3/c 4/d 5/e"},
+		"the most tokens":   {llm.ShrinkOptions{Tokens: true, Least: 13_000}, "5/e"},
+		"images by tokens":  {llm.ShrinkOptions{Tokens: true, Least: 21_000}, "3/c 4/d 5/e"},
 		"media":             {llm.ShrinkOptions{Media: true}, "0/ 4/d"},
 		"keep them all":     {llm.ShrinkOptions{Keep: 99}, ""},
 	} {

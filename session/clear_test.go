@@ -20,7 +20,7 @@ func TestClears(t *testing.T) {
 		calls("a"), results("a", big),
 		calls("c", "d"), results("d", big),
 	)
-	cuts := llm.Shrink(s.Messages(), llm.ShrinkOptions{Bytes: 1 << 30})
+	cuts := llm.Shrink(s.Messages(), llm.ShrinkOptions{Least: 1 << 30})
 	names := s.Clears(cuts...)
 	if got := strings.Join(names, " "); got != "e0 e2/a e3/b e5/a e7/d" {
 		t.Fatal(got)
@@ -28,7 +28,7 @@ func TestClears(t *testing.T) {
 	for i, c := range cuts {
 		add(t, s, session.Compaction{Clear: names[i : i+1], Stub: c.Stub()})
 	}
-	if left := llm.Shrink(s.Messages(), llm.ShrinkOptions{Bytes: 1 << 30}); len(left) > 0 {
+	if left := llm.Shrink(s.Messages(), llm.ShrinkOptions{Least: 1 << 30}); len(left) > 0 {
 		t.Errorf("left: %+v", left)
 	}
 	if got := plain(t, s.Messages()); strings.Contains(got, big) || strings.Count(got, "taken out") != 5 {
