@@ -186,6 +186,7 @@ func TestShow(t *testing.T) {
 	}{
 		{`{"parameters":"stop \"x y\"\nnum_ctx    4096\n","model_info":{"qwen3.context_length":40960,"qwen3.block_count":3},"capabilities":["completion","tools","thinking"]}`, ollama.Details{Max: 40960, NumCtx: 4096, Listed: true, Tools: true, Thinking: true}},
 		{`{"model_info":null}`, ollama.Details{}},
+		{`{"parameters":7,"model_info":{"a.context_length":"many"},"capabilities":["tools",1],"details":[]}`, ollama.Details{Listed: true, Tools: true}},
 	} {
 		got, err := answer(tt.body).Show(t.Context())
 		if err != nil || got != tt.want {

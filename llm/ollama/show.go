@@ -3,6 +3,7 @@ package ollama
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -36,13 +37,24 @@ func (m *Model) Show(ctx context.Context) (Details, error) {
 	case err != nil:
 		return Details{}, err
 	}
+	d, err := ParseShow(ev.Data)
+	if err != nil {
+		return Details{}, s.Undecodable(ev, err)
+	}
+	return d, nil
+}
+
+// ParseShow reads an answer of /api/show. A field of another type than is known
+// is one that is not there.
+func ParseShow(answer []byte) (Details, error) {
 	var got struct {
 		Parameters   string                     `json:"parameters"`
 		Info         map[string]json.RawMessage `json:"model_info"`
 		Capabilities []string                   `json:"capabilities"`
 	}
-	if err := json.Unmarshal(ev.Data, &got); err != nil {
-		return Details{}, s.Undecodable(ev, err)
+	err := json.Unmarshal(answer, &got)
+	if odd, ok := errors.AsType[*json.UnmarshalTypeError](err); err != nil && (!ok || odd.Field == "") {
+		return Details{}, err
 	}
 	d := Details{
 		Listed: got.Capabilities != nil, Tools: slices.Contains(got.Capabilities, "tools"),

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/anthropic"
@@ -73,13 +74,23 @@ func (o Options) speak(k Known, key string) (llm.Model, error) {
 		}
 		return nil, fmt.Errorf("provider: models.%q: the wire %s has no thinkingStyle %q: %s", k.Ref, k.Info.Wire, style, choices(style, s.styles))
 	}
+	if t := k.Info.Traits; k.Info.Wire == bedrock.Wire && t.Thinking && t.ThinkingStyle == "" && k.bedrockStyle() == "" {
+		return nil, fmt.Errorf("provider: models.%q: it thinks, and its name does not say how it is told to: set its thinkingStyle too: %s", k.Ref, choices("", s.styles))
+	}
 	switch v := c.Set["cache"]; v {
 	case "", "off", "5m", "1h":
 	default:
 		return nil, fmt.Errorf("provider: providers.%s: cache is %q: there are off, 5m and 1h", c.Name, v)
 	}
+	if o.Stall == 0 && (c.Local || atHome(c.BaseURL)) {
+		o.Stall = localStall
+	}
 	return s.build(o, k, key)
 }
+
+// localStall is how long a server at home may be silent: one that loads
+// a model, or reads a long prompt without a GPU, says nothing meanwhile.
+const localStall = 10 * time.Minute
 
 // list is an option that is several names.
 func (c Custom) list(option string) []string {

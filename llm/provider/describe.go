@@ -4,7 +4,9 @@ import (
 	"errors"
 
 	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/bedrock"
 	"github.com/cantle-dev/cantle/llm/catalog"
+	"github.com/cantle-dev/cantle/llm/openai"
 )
 
 // Known is what is known of a model, and where it is from.
@@ -77,6 +79,7 @@ func (o Options) Describe(ref string) (Known, error) {
 	if n > 0 {
 		k.Info.Context, k.ContextFrom = n, catalog.FromSettings
 	}
+	k.settle(false)
 	if o.Change != nil {
 		was := k.Info
 		o.Change(&k.Info)
@@ -90,7 +93,40 @@ func (o Options) Describe(ref string) (Known, error) {
 			k.PriceFrom = catalog.FromSettings
 		}
 	}
+	k.settle(true)
 	return k, nil
+}
+
+// settle says how a model is told to think where nothing says so and its
+// adapter has no way of its own. A model that thinks, and of which no more is
+// known, has no effort that could be set; of one that the user says it of
+// (told), or whose words are known, it is tried as most servers take it: an
+// adapter leaves out what is refused.
+func (k *Known) settle(told bool) {
+	t := &k.Info.Traits
+	if !t.Thinking || t.ThinkingStyle != "" {
+		return
+	}
+	switch k.Info.Wire {
+	case openai.WireChat:
+		switch {
+		case openai.ProfileOf(k.Provider.Profile).Effort != "":
+		case told || len(t.Efforts) > 0:
+			t.ThinkingStyle = "flat"
+		default:
+			t.Thinking = false
+		}
+	case bedrock.Wire:
+		// What the user says without the style is an error where it is opened.
+		t.Thinking = told || k.bedrockStyle() != ""
+	}
+}
+
+func (k *Known) bedrockStyle() string {
+	if f := k.Provider.Set["family"]; f != "" {
+		return bedrock.Style(f)
+	}
+	return bedrock.Style(k.Info.Name)
 }
 
 // apply lays what the provider said over what the catalog says.

@@ -114,9 +114,8 @@ func (e *errStatus) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s: %s", e.code, http.StatusText(e.code), e.text))
 }
 
-// get asks for a JSON object, or a list, which becomes the object's "data".
-// With a body it is a POST.
-func (l lister) get(address string, body any, header ...string) (object, error) {
+// fetch asks for a text. With a body it is a POST.
+func (l lister) fetch(address string, body any, header ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(l.ctx, listTimeout)
 	defer cancel()
 	method, content := http.MethodGet, []byte(nil)
@@ -155,11 +154,25 @@ func (l lister) get(address string, body any, header ...string) (object, error) 
 	case resp.StatusCode != http.StatusOK:
 		return nil, &errStatus{resp.StatusCode, l.redact(text)}
 	}
+	return text, nil
+}
+
+// get asks for a JSON object, or a list, which becomes the object's "data".
+func (l lister) get(address string, header ...string) (object, error) {
+	text, err := l.fetch(address, nil, header...)
+	if err != nil {
+		return nil, err
+	}
+	shown := "the server"
+	if u, err := url.Parse(address); err == nil {
+		u.RawQuery = ""
+		shown = u.Redacted()
+	}
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	if err := dec.Decode(&v); err != nil {
-		return nil, fmt.Errorf("the answer of %s is not JSON: %w", req.URL.Redacted(), err)
+		return nil, fmt.Errorf("the answer of %s is not JSON: %w", shown, err)
 	}
 	switch v := v.(type) {
 	case map[string]any:
@@ -167,7 +180,7 @@ func (l lister) get(address string, body any, header ...string) (object, error) 
 	case []any:
 		return object{"data": v}, nil
 	}
-	return nil, fmt.Errorf("the answer of %s is neither an object nor a list", req.URL.Redacted())
+	return nil, fmt.Errorf("the answer of %s is neither an object nor a list", shown)
 }
 
 // redact is the beginning of an error's text, without the key and what else the
@@ -211,7 +224,7 @@ func withQuery(address, query string) string {
 // openai asks as OpenAI's clients do; most servers say more than OpenAI does.
 func (l lister) openai() ([]Report, error) {
 	base, query := l.base("/chat/completions")
-	answer, err := l.get(withQuery(base+"/models", query), nil, l.bearer()...)
+	answer, err := l.get(withQuery(base+"/models", query), l.bearer()...)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +262,7 @@ func (l lister) google() ([]Report, error) {
 		if page != "" {
 			query.Set("pageToken", page)
 		}
-		answer, err := l.get(base+"/v1beta/models?"+query.Encode(), nil, header...)
+		answer, err := l.get(base+"/v1beta/models?"+query.Encode(), header...)
 		if err != nil {
 			return nil, err
 		}
@@ -297,7 +310,7 @@ func (l lister) anthropic() ([]Report, error) {
 		if after != "" {
 			query.Set("after_id", after)
 		}
-		answer, err := l.get(base+"/v1/models?"+query.Encode(), nil, header...)
+		answer, err := l.get(base+"/v1/models?"+query.Encode(), header...)
 		if err != nil {
 			return nil, err
 		}

@@ -2,9 +2,11 @@ package provider
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
-	"strings"
 	"sync"
+
+	"github.com/cantle-dev/cantle/llm/ollama"
 )
 
 // ollama asks the server for its models and then about each. What a model was
@@ -12,7 +14,7 @@ import (
 // was loaded with, and otherwise not known.
 func (l lister) ollama() ([]Report, error) {
 	base, _ := l.base("/v1")
-	answer, err := l.get(base+"/api/tags", nil, l.bearer()...)
+	answer, err := l.get(base+"/api/tags", l.bearer()...)
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +23,7 @@ func (l lister) ollama() ([]Report, error) {
 		return nil, errors.New("the answer of /api/tags has no models")
 	}
 	loaded := map[string]int{}
-	if ps, err := l.get(base+"/api/ps", nil, l.bearer()...); err == nil { // older servers have none
+	if ps, err := l.get(base+"/api/ps", l.bearer()...); err == nil { // older servers have none
 		running, _ := ps.list("models")
 		for _, m := range running {
 			loaded[m.text("name")] = m.number("context_length")
@@ -44,47 +46,43 @@ func (l lister) ollama() ([]Report, error) {
 		free <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-free }()
-			show, err := l.get(base+"/api/show", map[string]string{"model": reports[i].ID}, l.bearer()...)
-			if err != nil {
-				var status *errStatus
-				if !errors.As(err, &status) { // the server is gone; a model that has just been removed is not
-					errs[i] = err
-				}
-				return
-			}
-			show.ollama(&reports[i])
+			errs[i] = l.show(base, &reports[i])
 		})
 	}
 	wg.Wait()
 	return reports, errors.Join(errs...)
 }
 
-// ollama reads an answer of /api/show.
-func (o object) ollama(r *Report) {
-	info := o.object("model_info")
-	for key := range info {
-		if strings.HasSuffix(key, ".context_length") {
-			r.Max = info.number(key)
-		}
+// show asks Ollama about one model.
+func (l lister) show(base string, r *Report) error {
+	answer, err := l.fetch(base+"/api/show", map[string]string{"model": r.ID}, l.bearer()...)
+	var status *errStatus
+	if errors.As(err, &status) { // it has just been removed
+		return nil
 	}
-	// The parameters are lines of "name   value".
-	for line := range strings.Lines(o.text("parameters")) {
-		if f := strings.Fields(line); len(f) == 2 && f[0] == "num_ctx" && r.Context == 0 {
-			r.Context = object{"n": f[1]}.number("n")
-		}
+	if err != nil { // the server is gone
+		return err
+	}
+	d, err := ollama.ParseShow(answer)
+	if err != nil {
+		return fmt.Errorf("the answer of /api/show about %s: %w", r.ID, err)
+	}
+	if r.Max = d.Max; r.Context == 0 {
+		r.Context = d.NumCtx
 	}
 	if r.Max > 0 && r.Context > r.Max {
 		r.Context = r.Max
 	}
-	if can, ok := o["capabilities"].([]any); ok {
-		r.Images, r.Tools, r.Thinking = among(can, "vision"), among(can, "tools"), among(can, "thinking")
+	if d.Listed {
+		r.Images, r.Tools, r.Thinking = &d.Images, &d.Tools, &d.Thinking
 	}
+	return nil
 }
 
 // lmstudio asks by the server's own interface, which older ones lack.
 func (l lister) lmstudio() ([]Report, error) {
 	base, _ := l.base("/v1")
-	answer, err := l.get(base+"/api/v0/models", nil, l.bearer()...)
+	answer, err := l.get(base+"/api/v0/models", l.bearer()...)
 	var status *errStatus
 	if errors.As(err, &status) && status.code == http.StatusNotFound {
 		return l.openai()
@@ -121,7 +119,7 @@ func (l lister) llamacpp() ([]Report, error) {
 		return nil, err
 	}
 	base, _ := l.base("/v1")
-	props, err := l.get(base+"/props", nil, l.bearer()...)
+	props, err := l.get(base+"/props", l.bearer()...)
 	if err != nil {
 		var status *errStatus
 		if errors.As(err, &status) { // a router of several models has none of its own

@@ -44,8 +44,10 @@ type Options struct {
 	// Change may change what is assumed of the model: the user's settings go
 	// before everything.
 	Change func(*llm.Info)
-	Client *http.Client  // nil: one shared by all
-	Stall  time.Duration // silence that ends a request: 0 is 90 s, negative never
+	Client *http.Client // nil: one shared by all
+	// Stall is the silence that ends a request: 0 is 90 seconds, and 10 minutes
+	// for servers on this machine and its network; negative is never.
+	Stall time.Duration
 }
 
 // Custom is a provider that the user describes. What is left out is as in the

@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/catalog"
@@ -286,4 +288,91 @@ func (r redirect) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	req.URL.Scheme, req.URL.Host = "http", r.host
 	return http.DefaultTransport.RoundTrip(req)
+}
+
+// What a model is told to think with, where nothing says so: as most servers
+// take it if the user says that it thinks, and not at all if it is only known
+// to think.
+func TestThinkingThatIsNotSettled(t *testing.T) {
+	t.Parallel()
+	yes := func(i *llm.Info) { i.Traits.Thinking = true }
+	for _, tt := range []struct {
+		ref     string
+		change  func(*llm.Info)
+		thinks  bool
+		style   string
+		isWrong string
+	}{
+		{"mine:m", nil, false, "", ""},
+		{"mine:m", yes, true, "flat", ""},
+		{"lmstudio:m", yes, true, "flat", ""},
+		{"vllm:m", yes, true, "", ""}, // its profile has a way
+		{"llamacpp:m", yes, true, "", ""},
+		{"ollama:m", yes, true, "", ""},
+		{"huggingface:MiniMaxAI/MiniMax-M2", nil, false, "", ""},
+		{"huggingface:MiniMaxAI/MiniMax-M2", yes, true, "flat", ""},
+		{"baseten:zai-org/GLM-5.2", nil, true, "flat", ""}, // its words are known
+		{"bedrock:zai.glm-5", nil, false, "", ""},
+		{"bedrock:zai.glm-5", yes, true, "", `models."bedrock:zai.glm-5": it thinks, and its name does not say how it is told to: set its thinkingStyle too: there are adaptive, budget, effort, nova, qwen`},
+		{"bedrock:anthropic.claude-sonnet-9", yes, true, "", ""},
+	} {
+		o := provider.Options{
+			APIKey: "k", Change: tt.change,
+			Providers: []provider.Custom{{Provider: catalog.Provider{Name: "mine", BaseURL: "http://127.0.0.1:1/v1"}}},
+		}
+		k, err := o.Describe(tt.ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := k.Info.Traits; got.Thinking != tt.thinks || got.ThinkingStyle != tt.style {
+			t.Errorf("%s: %+v", tt.ref, got)
+		}
+		_, err = provider.Open(tt.ref, o)
+		if tt.isWrong == "" && err != nil || tt.isWrong != "" && (err == nil || !strings.Contains(err.Error(), tt.isWrong)) {
+			t.Errorf("%s: %v", tt.ref, err)
+		}
+	}
+}
+
+// silent is a server that takes the request and says nothing.
+type silent struct{}
+
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// A server at home may be silent for longer: it may read a prompt without a GPU.
+func TestStall(t *testing.T) {
+	for _, tt := range []struct {
+		ref, base string
+		set, want time.Duration
+	}{
+		{"ollama:m", "", 0, 10 * time.Minute},
+		{"llamacpp:m", "", 0, 10 * time.Minute},
+		{"mine:m", "http://[::1]:8080/v1", 0, 10 * time.Minute},
+		{"mine:m", "http://192.168.1.7:8080/v1", 0, 10 * time.Minute},
+		{"mine:m", "http://gpubox.local/v1", 0, 10 * time.Minute},
+		{"mine:m", "http://gpubox.local/v1", 5 * time.Second, 5 * time.Second},
+		{"mine:m", "https://models.example.com/v1", 0, 90 * time.Second},
+		{"vllm:m", "https://models.example.com/v1", 0, 90 * time.Second},
+		{"groq:m", "", 0, 90 * time.Second},
+		{"anthropic:m", "http://127.0.0.1:8080", 0, 10 * time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			name, _, _ := strings.Cut(tt.ref, ":")
+			m, err := provider.Open(tt.ref, provider.Options{
+				APIKey: "k", Stall: tt.set, Client: &http.Client{Transport: silent{}},
+				Providers: []provider.Custom{{Provider: catalog.Provider{Name: name, BaseURL: tt.base}}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			_, err = llm.Generate(t.Context(), m, &llm.Request{Messages: []llm.Message{llm.UserText("hi")}})
+			if took := time.Since(start); !llm.IsKind(err, llm.KindStalled) || took != tt.want {
+				t.Errorf("%s at %s: %v after %v, want %v", tt.ref, tt.base, err, took, tt.want)
+			}
+		})
+	}
 }
