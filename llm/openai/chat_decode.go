@@ -48,6 +48,10 @@ type chunk struct {
 		Usage *usage          `json:"usage"`
 		Error json.RawMessage `json:"error"`
 	} `json:"x_groq"`
+	// Of MiniMax, whose failures are successes of HTTP.
+	Base *struct {
+		Status wire.Count `json:"status_code"`
+	} `json:"base_resp"`
 	Object  string `json:"object"`
 	Message string `json:"message"`
 }
@@ -158,7 +162,7 @@ func (d *decoder) chunk(ev wire.Event) error {
 	if isError(c.Error) {
 		return d.failed(data)
 	}
-	if c.Object == "error" || len(c.Choices) == 0 && c.Message != "" {
+	if c.Object == "error" || len(c.Choices) == 0 && (c.Message != "" || c.Base != nil && c.Base.Status > 0) {
 		return d.s.Failure(data)
 	}
 	if c.XGroq != nil {

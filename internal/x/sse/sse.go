@@ -35,9 +35,12 @@ var ErrTooLong = errors.New("sse: event too long")
 type Event struct {
 	Name string // of the event field; "" if there was none
 	Data []byte // the data fields, joined by a line feed
-	// Cut is set when the input ended before the blank line that ends an event,
+	// Cut is set when the input ended in the middle of the event's last line,
 	// so that Data may lack its end.
 	Cut bool
+	// Open is set when the input ended after a line of the event and before the
+	// blank line that ends it: most often it is whole, but lines may be missing.
+	Open bool
 }
 
 // Reader splits a stream into events. Lines may end in LF, CRLF or CR, and
@@ -73,7 +76,7 @@ func (r *Reader) Next() (Event, error) {
 		line, whole, err := r.line()
 		if err != nil {
 			if err == io.EOF && has {
-				return Event{Name: name, Data: r.data, Cut: true}, nil
+				return Event{Name: name, Data: r.data, Open: true}, nil
 			}
 			return Event{}, err
 		}

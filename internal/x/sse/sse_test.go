@@ -49,7 +49,7 @@ func TestFraming(t *testing.T) {
 		{"comments", ": ping\n\n:\n\ndata: 1\n: x\n\n", []sse.Event{event("", "1")}},
 		{"name without data", "event: a\n\ndata: 1\n\n", []sse.Event{event("", "1")}},
 		{"other fields", "id: 7\nretry: 10\nfoo: bar\ndataset: no\ndata: 1\n\n", []sse.Event{event("", "1")}},
-		{"ended by the end", "data: 1\n", []sse.Event{{Data: []byte("1"), Cut: true}}},
+		{"ended by the end", "data: 1\n", []sse.Event{{Data: []byte("1"), Open: true}}},
 		{"cut", "data: 1\n\ndata: 2", []sse.Event{event("", "1"), {Data: []byte("2"), Cut: true}}},
 		{"cut in a name", "data: 1\nev", []sse.Event{{Data: []byte("1"), Cut: true}}},
 		{"long line", "data: " + big + "\n\n", []sse.Event{event("", big)}},

@@ -120,7 +120,7 @@ var rules = []rule{
 	},
 	{
 		kind:  llm.KindContextOverflow,
-		codes: []string{"context_length_exceeded", "exceed_context_size_error", "too_many_prompt_tokens", "context_window_exceeded", "model_context_window_exceeded", "context_overflow", "string_above_max_length"},
+		codes: []string{"context_length_exceeded", "exceed_context_size_error", "too_many_prompt_tokens", "context_window_exceeded", "model_context_window_exceeded", "context_overflow", "string_above_max_length", "tokens_limit_reached", "model_max_prompt_tokens_exceeded"},
 		off:   []int{401, 402, 403, 404},
 	},
 	{
@@ -133,7 +133,9 @@ var rules = []rule{
 			`|input token count.*(exceeds|only supports up to)|input tokens exceeded|number of input tokens exceeds|exceeds? the maximum number of (input )?tokens` +
 			`|total length of all messages is too long|reduce the length of (the |your )?(messages|prompt|input)` +
 			`|too many tokens: size limit|too large for model with|tokens? (in .* )?exceeds? (the )?(model|context|maximum)` +
-			`|request \(\d+ tokens\) exceeds|cannot truncate prompt|n_keep.*n_ctx`),
+			`|request \(\d+ tokens\) exceeds|cannot truncate prompt|n_keep.*n_ctx` +
+			`|token count of \d+ exceeds|exceeded model token limit|tokens in request more than max|prompt exceeds (the )?max(imum)? length|range of input length should be` +
+			"|input tokens exceed|`inputs` tokens \\+|longer than the maximum model length|too many input tokens|max size: \\d+ tokens"),
 		on: request,
 	},
 	{
@@ -150,7 +152,7 @@ var rules = []rule{
 	{
 		kind:  llm.KindAuth,
 		codes: []string{"invalid_api_key", "authentication_error", "unauthenticated", "unauthorized", "api_key_invalid", "invalid_authentication_error", "unrecognizedclientexception", "expiredtokenexception", "invalidsignatureexception", "missingauthenticationtokenexception", "invalidclienttokenid", "incompletesignatureexception"},
-		text:  words(`(incorrect|invalid|missing|no|expired|wrong) (x-)?api[ -]?key|api[ -]?key (is )?(not valid|invalid|missing|expired|not found|required)|make sure your api key is valid|invalid x-api-key|signature expired|security token .*(invalid|expired)|(bearer|access|auth\w*) token .*(invalid|expired|malformed)`),
+		text:  words(`(incorrect|invalid|missing|no|expired|wrong) (x-)?api[ -]?key|api[ -]?key (is )?(not valid|invalid|missing|expired|not found|required)|make sure your api key is valid|invalid x-api-key|signature expired|login fail|security token .*(invalid|expired)|(bearer|access|auth\w*) token .*(invalid|expired|malformed)`),
 		on:    []int{0, 400, 401, 403},
 	},
 	{

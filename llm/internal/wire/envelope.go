@@ -142,7 +142,7 @@ func (d *details) say(s string, depth int) {
 func (d *details) object(o map[string]any, depth int) {
 	// An error inside comes before what stands beside it: xAI's code is
 	// a sentence beside error, OpenRouter's error is inside a chunk.
-	inner := []string{"error", "Error"}
+	inner := []string{"error", "Error", "base_resp"}
 	if r, ok := o["response"].(map[string]any); ok && r["error"] != nil {
 		d.walk(r["error"], depth+1)
 	}
@@ -158,7 +158,7 @@ func (d *details) object(o map[string]any, depth int) {
 			}
 		}
 	}
-	for _, k := range []string{"message", "Message", "msg", "detail", "errors", "error_message", "error_description", "title"} {
+	for _, k := range []string{"message", "Message", "msg", "status_msg", "detail", "errors", "error_message", "error_description", "title"} {
 		if o[k] != nil && (d.message == "" || k == "message") {
 			d.walk(o[k], depth+1)
 		}
@@ -171,6 +171,7 @@ func (d *details) object(o map[string]any, depth int) {
 		d.addCode(text(in["code"]))
 	}
 	if m, ok := o["metadata"].(map[string]any); ok {
+		d.addCode(text(m["error_type"]))
 		if raw := text(m["raw"]); raw != "" {
 			d.upstreamOf(raw)
 		}

@@ -36,7 +36,7 @@ func newSSE(r io.Reader) Frames { return sseFrames{sse.NewReader(r)} }
 
 func (f sseFrames) Next() (Event, error) {
 	ev, err := f.r.Next()
-	return Event{Name: ev.Name, Data: ev.Data, Cut: ev.Cut}, err
+	return Event{Name: ev.Name, Data: ev.Data, Cut: ev.Cut || ev.Open && isCut(ev.Data)}, err
 }
 
 // NDJSON is the framing of JSON values that follow each other, each on a line
