@@ -97,12 +97,12 @@ func (r *runner) noWayOn(err error, media bool) error {
 	if fixed := llm.Estimate(&llm.Request{System: req.System, Tools: req.Tools}); fixed > info.Context/2 {
 		size += fmt.Sprintf(", %d of them the system prompt and the tools", fixed)
 	}
-	window := "whose window is unknown"
+	window := "the window of " + info.Ref() + " is unknown"
 	if info.Context > 0 {
-		window = fmt.Sprintf("whose window is %d tokens", info.Context)
+		window = fmt.Sprintf("the window of %s is %d", info.Ref(), info.Context)
 	}
-	return fmt.Errorf("%w; the conversation (%s) is too large for %s, %s, also without its largest results and media: begin a new session, go back to an earlier point of this one, or use a model with a larger window",
-		err, size, info.Ref(), window)
+	return fmt.Errorf("%w; the conversation (%s; %s) is too large, also without its largest results and media: begin a new session, go back to an earlier point of this one, or use a model with a larger window",
+		err, size, window)
 }
 
 // Shrink makes the view smaller where err says that the provider does not take

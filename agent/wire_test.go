@@ -19,28 +19,31 @@ import (
 	"github.com/cantle-dev/cantle/tool"
 )
 
+// able is a model that takes all that there is.
+var able = llm.Info{Traits: llm.Traits{Images: true, PDF: true, Thinking: true}}
+
 // adapters make a model for each wire.
 var adapters = map[string]func(url string, c *http.Client) llm.Model{
 	llmtest.WireAnthropic: func(url string, c *http.Client) llm.Model {
-		return anthropic.New("m", anthropic.Options{BaseURL: url, Client: c})
+		return anthropic.New("m", anthropic.Options{BaseURL: url, Info: able, Client: c})
 	},
 	llmtest.WireChat: func(url string, c *http.Client) llm.Model {
-		return openai.NewChat("m", openai.Options{BaseURL: url, Client: c})
+		return openai.NewChat("m", openai.Options{BaseURL: url, Info: able, Client: c})
 	},
 	llmtest.WireResponses: func(url string, c *http.Client) llm.Model {
-		return openai.NewResponses("m", openai.Options{BaseURL: url, Client: c})
+		return openai.NewResponses("m", openai.Options{BaseURL: url, Info: able, Client: c})
 	},
 	llmtest.WireGemini: func(url string, c *http.Client) llm.Model {
-		return gemini.New("gemini-3-m", gemini.Options{BaseURL: url, Client: c})
+		return gemini.New("gemini-3-m", gemini.Options{BaseURL: url, Info: able, Client: c})
 	},
 	llmtest.WireBedrock: func(url string, c *http.Client) llm.Model {
-		return bedrock.New("anthropic.claude-m", bedrock.Options{BaseURL: url, APIKey: "k", Region: "us-east-1", Client: c})
+		return bedrock.New("anthropic.claude-m", bedrock.Options{BaseURL: url, Info: able, APIKey: "k", Region: "us-east-1", Client: c})
 	},
 	llmtest.WireCohere: func(url string, c *http.Client) llm.Model {
-		return cohere.New("m", cohere.Options{BaseURL: url, Client: c})
+		return cohere.New("m", cohere.Options{BaseURL: url, Info: able, Client: c})
 	},
 	llmtest.WireOllama: func(url string, c *http.Client) llm.Model {
-		return ollama.New("m", ollama.Options{BaseURL: url, Client: c, NumCtx: 64_000})
+		return ollama.New("m", ollama.Options{BaseURL: url, Info: able, Client: c, NumCtx: 64_000})
 	},
 }
 
