@@ -78,7 +78,7 @@ func (o Options) read(ctx context.Context, in readIn) (*tool.Result, error) {
 	if err := regular(o.show(t.real), info); err != nil {
 		return nil, err
 	}
-	br := bufio.NewReaderSize(ctxReader{ctx, f}, 64<<10)
+	br := bufio.NewReaderSize(ctxReader{ctx, f}, bufferFor(info.Size()))
 	head, err := br.Peek(8 << 10)
 	if err != nil && err != io.EOF {
 		return nil, plainErr(t.real, err)
@@ -96,6 +96,15 @@ func (o Options) read(ctx context.Context, in readIn) (*tool.Result, error) {
 		return o.notebook(ctx, t.real, in)
 	}
 	return o.readText(ctx, t.real, info, br, in)
+}
+
+// bufferFor is how large a buffer is for a file of that size: most are small. No
+// size tells nothing, as of the files in /proc.
+func bufferFor(size int64) int {
+	if size == 0 {
+		return separatorHead
+	}
+	return int(min(max(2*size, 8<<10), separatorHead)) // twice: UTF-16 grows when it is read
 }
 
 // unopened says why a file could not be opened: what waits for a partner, such

@@ -61,7 +61,7 @@ func (o Options) readText(ctx context.Context, path string, info fs.FileInfo, br
 	if enc.order != nil {
 		raw = &utf16Reader{r: raw, order: enc.order}
 	}
-	pg := page{in: in, br: bufio.NewReaderSize(raw, separatorHead)}
+	pg := page{in: in, br: bufio.NewReaderSize(raw, bufferFor(info.Size()))}
 	first, _ := pg.br.Peek(separatorHead)
 	pg.sep = separator(string(first))
 	if err := pg.read(w != nil); err != nil {
