@@ -56,7 +56,8 @@ func (d *decoder) call(x callDelta) {
 }
 
 func (d *decoder) find(index *wire.Int, id, name, args string) *call {
-	starts := name != "" && strings.HasPrefix(strings.TrimSpace(args), "{")
+	trimmed := strings.TrimSpace(args)
+	starts := name != "" && strings.HasPrefix(trimmed, "{")
 	if id != "" {
 		for i := len(d.calls) - 1; i >= 0; i-- {
 			c := d.calls[i]
@@ -76,10 +77,15 @@ func (d *decoder) find(index *wire.Int, id, name, args string) *call {
 		switch {
 		case id != "" && c.id != "":
 			return nil // it is another id, whatever the index says
+		case id == "" && name == c.name && trimmed != "" && !starts && !c.whole():
+			return c // its name again
 		case name != "" && c.name != "" && (index == nil || c.name != name && c.args.Len() > 0 || c.whole()):
 			return nil // a name starts a new call
 		}
 		return c
+	}
+	if n := len(d.calls); n > 0 && id == "" && name == "" && !d.calls[n-1].whole() {
+		return d.calls[n-1] // the rest of a call that began with another index
 	}
 	return nil
 }
