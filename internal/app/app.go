@@ -19,12 +19,14 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/cantle-dev/cantle/agent"
 	"github.com/cantle-dev/cantle/builtin"
 	"github.com/cantle-dev/cantle/internal/config"
 	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/wrap"
 	"github.com/cantle-dev/cantle/memory"
 	"github.com/cantle-dev/cantle/session"
 	"github.com/cantle-dev/cantle/session/jsonl"
@@ -48,6 +50,8 @@ type Options struct {
 	Schema  *llm.Schema
 
 	Now func() time.Time // default time.Now
+
+	pin string // the model that was switched to
 }
 
 // Session says which session to run in. The zero value is a new one.
@@ -67,6 +71,8 @@ type App struct {
 	Notes   []string // what the user should know
 	close   func() error
 	jobs    *builtin.JobTable
+	// switchTo is SetModel, which needs what New was made of.
+	switchTo func(ref string) error
 }
 
 // New makes the agent and opens its session. The caller closes it.
@@ -79,15 +85,11 @@ func New(ctx context.Context, o Options) (*App, error) {
 		return nil, Usage("the working directory: %w", err)
 	}
 	o.Dir = dir
-	m, err := o.model()
+	set, err := o.settle()
 	if err != nil {
 		return nil, err
 	}
-	a := &App{Info: m.Info(), Notes: o.Config.Warnings, jobs: builtin.NewJobs()}
-	budget, err := o.budget(a.Info)
-	if err != nil {
-		return nil, err
-	}
+	a := &App{Notes: slices.Concat(o.Config.Warnings, set.notes), jobs: builtin.NewJobs()}
 	gate, add, err := o.gate()
 	if err != nil {
 		return nil, err
@@ -98,19 +100,41 @@ func New(ctx context.Context, o Options) (*App, error) {
 	tools, end := o.tools(a, add)
 	files, err := memory.Instructions(memory.Options{Home: o.Home, Dir: dir})
 	if err != nil {
+		end()
 		return nil, errors.Join(err, a.Session.Close())
 	}
-	a.Agent, err = agent.New(m, agent.Options{
-		System: o.system(a.Info), Tools: tools, Dir: dir, Budget: budget, Ask: o.Ask, Now: o.Now,
-		Effort: o.Config.Effort, Schema: o.Schema,
-		Middleware: []agent.Middleware{
-			o.sections(add, a.Info), memory.Middleware(files), o.appended(),
-			notices(dir, o.Now, func() string { return string(gate.Mode()) }), finished(a.jobs), o.todos(a.Info),
-			gate.Middleware(),
-		},
-	})
-	if err != nil {
+	use := func(s settled) error {
+		info := s.model.Info()
+		ag, err := agent.New(s.model, agent.Options{
+			System: o.system(info), Tools: tools(info), Dir: dir, Budget: s.budget, Ask: o.Ask, Now: o.Now,
+			Effort: o.Config.Effort, Schema: o.Schema,
+			Middleware: []agent.Middleware{
+				o.sections(add, info), memory.Middleware(files), o.appended(),
+				notices(dir, o.Now, func() string { return string(gate.Mode()) }), finished(a.jobs), o.todos(info),
+				watching(s.watch), gate.Middleware(),
+			},
+		})
+		if err == nil {
+			a.Agent, a.Info = ag, info
+		}
+		return err
+	}
+	if err := use(set); err != nil {
+		end()
 		return nil, errors.Join(err, a.Session.Close())
+	}
+	a.switchTo = func(ref string) error {
+		o := o
+		o.pin = ref
+		set, err := o.settle()
+		if err != nil {
+			return err
+		}
+		if err := use(set); err != nil {
+			return err
+		}
+		a.Notes = set.notes
+		return nil
 	}
 	a.close = func() error {
 		end()
@@ -118,6 +142,27 @@ func New(ctx context.Context, o Options) (*App, error) {
 	}
 	return a, nil
 }
+
+// settled is a model and what depends on it.
+type settled struct {
+	model  llm.Model
+	watch  *wrap.Watch
+	budget agent.Budget
+	notes  []string
+}
+
+func (o Options) settle() (s settled, err error) {
+	if s.model, s.watch, s.notes, err = o.model(); err == nil {
+		s.budget, err = o.budget(s.model.Info())
+	}
+	return s, err
+}
+
+// SetModel has the model that ref names, "provider:model" or an alias, answer
+// from the next run on, in the same session. It answers all of it: no route
+// chooses another one any more. Info, Agent and Notes are then of that model;
+// after an error all is as it was. It must not be called while a run is on.
+func (a *App) SetModel(ref string) error { return a.switchTo(ref) }
 
 // Close ends what the run left, and closes the session.
 func (a *App) Close() error { return a.close() }

@@ -14,52 +14,107 @@ const triage = "triage"
 
 // model makes the model of a run: the one that the settings name or, with
 // a route, one of two for each turn of the user's; with others to fall back on,
-// and a watch over the cache.
-func (o Options) model() (llm.Model, error) {
+// and a watch over the cache, which is nil where there is none. The notes are
+// for the user.
+func (o Options) model() (m llm.Model, w *wrap.Watch, notes []string, err error) {
 	c := o.Config
 	key, ref := "model", c.Model
+	if o.pin != "" {
+		ref = o.pin
+	}
 	// A model that the user names for this run gets all of it.
-	routed := c.Route.Mode == triage && !strings.HasPrefix(c.From["model"], "-")
+	routed := c.Route.Mode == triage && o.pin == "" && !strings.HasPrefix(c.From["model"], "-")
 	if routed && c.Route.Frontier != "" {
 		key, ref = "route.frontier", c.Route.Frontier
 	}
 	if ref == "" {
-		return nil, Usage("no model is configured: name one with -m provider:model, in CANTLE_MODEL, or as \"model\" in %s/settings.json; %s needs no key", o.Home, DemoModel)
+		return nil, nil, nil, o.noModel()
 	}
 	op, err := newOpener(c, o.env())
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
 	if name := o.APIKeyEnv; name != "" {
 		op.base.APIKey = strings.TrimSpace(o.Getenv(name))
 		if op.base.APIKey == "" {
-			return nil, Usage("the variable %s, which is to have the key, is not set", name)
+			return nil, nil, nil, Usage("the variable %s, which is to have the key, is not set", name)
 		}
-		if _, p, _, err := op.base.Resolve(ref); err == nil { // what is wrong with it is told below
+		first := ref
+		if o.pin != "" && c.Model != "" {
+			first = c.Model // the run began with it, and the key is for its provider
+		}
+		if _, p, _, err := op.base.Resolve(first); err == nil { // what is wrong with it is told below
 			op.base.APIKeyFor = p
 		}
 	}
-	m, err := op.open(ref)
+	m, k, err := op.openKnown(ref)
 	if err != nil {
-		return nil, o.problem(key, "", err)
+		return nil, nil, nil, o.problem(key, "", err)
 	}
 	if m, err = o.fallback(op, m); err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
 	if routed {
-		if c.Route.Cheap == "" {
-			return nil, c.Wrong("route.mode", "", "triage needs route.cheap, the model for plain inputs")
+		if m, err = o.route(op, m); err != nil {
+			return nil, nil, nil, err
 		}
-		cheap, err := o.further(op, "route.cheap", c.Route.Cheap)
-		if err != nil {
+	}
+	if c.CacheWatch != nil && !*c.CacheWatch {
+		return m, nil, assumed(k), nil
+	}
+	w = wrap.CacheWatch(m, wrap.CacheWatchOptions{Watched: mainRun})
+	return w, w, assumed(k), nil
+}
+
+func (o Options) noModel() error {
+	return Usage("no model is configured: name one with -m provider:model, in CANTLE_MODEL, or as \"model\" in %s/settings.json; %s needs no key", o.Home, DemoModel)
+}
+
+// route sends plain inputs to the cheap model.
+func (o Options) route(op *opener, frontier llm.Model) (llm.Model, error) {
+	r := o.Config.Route
+	if r.Cheap == "" {
+		return nil, o.Config.Wrong("route.mode", "", "triage needs route.cheap, the model for plain inputs")
+	}
+	cheap, err := o.further(op, "route.cheap", r.Cheap)
+	if err != nil {
+		return nil, err
+	}
+	ro := wrap.RouteOptions{Turn: turn, Generate: sideCall}
+	if r.Judge != "" {
+		if ro.Judge, err = o.further(op, "route.judge", r.Judge); err != nil {
 			return nil, err
 		}
-		m = wrap.Route(m, cheap, wrap.RouteOptions{Turn: turn})
 	}
-	if c.CacheWatch == nil || *c.CacheWatch {
-		m = wrap.CacheWatch(m, wrap.CacheWatchOptions{})
+	return wrap.Route(frontier, cheap, ro), nil
+}
+
+// sideCall asks the judge of a route. It is in the run's budget, and its
+// failure is told and leaves the choice to the rules.
+func sideCall(ctx context.Context, m llm.Model, req *llm.Request) (*llm.Response, error) {
+	if t := agent.FromContext(ctx); t != nil {
+		return t.Generate(ctx, "route", m, req)
 	}
-	return m, nil
+	return llm.Generate(ctx, m, req)
+}
+
+// mainRun reports whether a request is of the conversation with the user.
+// Children and side calls have caches of their own.
+func mainRun(ctx context.Context, req *llm.Request) bool {
+	t := agent.FromContext(ctx)
+	return t != nil && t.Path == "" && req.CacheKey != "" && req.CacheKey == t.Session.ID()
+}
+
+// watching tells the watch of a history that was made smaller on purpose.
+func watching(w *wrap.Watch) agent.Middleware {
+	if w == nil {
+		return agent.Middleware{}
+	}
+	return agent.Middleware{Name: "cachewatch", Event: func(_ context.Context, t *agent.Turn, e agent.EventData) {
+		if _, ok := e.(agent.Compacted); ok {
+			w.Reset(t.Session.ID())
+		}
+	}}
 }
 
 // turn names the user turn of a request: the run that it is of. A notice in the

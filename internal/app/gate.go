@@ -1,6 +1,7 @@
 package app
 
 import (
+	"os"
 	"path/filepath"
 
 	"github.com/cantle-dev/cantle/permission"
@@ -29,6 +30,9 @@ func (o Options) gate() (*permission.Gate, []string, error) {
 		real, err := filepath.EvalSymlinks(full)
 		if err != nil {
 			return nil, nil, c.Wrong("permissions.additionalDirectories", d, "the additional directory: "+err.Error())
+		}
+		if info, err := os.Stat(real); err != nil || !info.IsDir() {
+			return nil, nil, c.Wrong("permissions.additionalDirectories", d, "the additional directory: "+real+" is not a directory")
 		}
 		add = append(add, real)
 	}

@@ -1,13 +1,17 @@
 package app
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"iter"
 	"maps"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cantle-dev/cantle/internal/config"
@@ -122,27 +126,79 @@ func (op *opener) options(ref string) (provider.Options, error) {
 
 // open opens a model, with what makes it dependable around it.
 func (op *opener) open(ref string) (llm.Model, error) {
+	m, _, err := op.openKnown(ref)
+	return m, err
+}
+
+// openKnown is open, and says what is known of the model.
+func (op *opener) openKnown(ref string) (llm.Model, provider.Known, error) {
 	if ref == DemoModel {
 		d := op.base.Stall
 		if d == 0 {
 			d = defaultStall
 		}
-		return wrap.Watchdog(demo.New("offline"), d), nil
+		m := demo.New("offline")
+		return wrap.Watchdog(m, d), provider.Known{Ref: ref, Info: m.Info(), ContextFrom: catalog.FromCatalog}, nil
 	}
 	po, err := op.options(ref)
 	if err != nil {
-		return nil, err
+		return nil, provider.Known{}, err
 	}
-	m, err := provider.Open(ref, po)
+	m, k, err := provider.OpenKnown(ref, po)
 	if err != nil {
-		return nil, err
+		return nil, k, err
 	}
-	if full, _, _, err := po.Resolve(ref); err == nil { // it was opened
-		if yes := op.c.Models[full].Salvage; yes != nil && *yes {
-			m = wrap.Salvage(m)
-		}
+	if op.c.User != "" {
+		m = &named{m, op.c.User}
 	}
-	return op.retry(m)
+	if yes := op.c.Models[k.Ref].Salvage; yes != nil && *yes {
+		m = wrap.Salvage(m)
+	}
+	m, err = op.retry(m)
+	return m, k, err
+}
+
+// check is the error that open would return, without asking for a key.
+func (op *opener) check(ref string) error {
+	if ref == DemoModel {
+		return nil
+	}
+	po, err := op.options(ref)
+	if err == nil {
+		err = po.Check(ref)
+	}
+	return err
+}
+
+// named is a model whose provider is told who uses it.
+type named struct {
+	llm.Model
+	user string
+}
+
+// Unwrap returns the model inside.
+func (n *named) Unwrap() llm.Model { return n.Model }
+
+// Stream is [llm.Model].Stream.
+func (n *named) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
+	if req.User == "" {
+		r := *req
+		r.User = n.user
+		req = &r
+	}
+	return n.Model.Stream(ctx, req)
+}
+
+// assumed says what is not known of a model and matters to a run.
+func assumed(k provider.Known) []string {
+	if k.ContextFrom != catalog.FromDefault {
+		return nil
+	}
+	note := fmt.Sprintf("nothing is known of %s: a window of %d tokens is assumed; models.%q.context says another", k.Ref, k.Info.Context, k.Ref)
+	if len(k.Near) > 0 {
+		note += "; the nearest names are " + strings.Join(k.Near, ", ")
+	}
+	return []string{note}
 }
 
 // retry adds the retries that the settings want.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/cantle-dev/cantle/agent"
 	"github.com/cantle-dev/cantle/builtin"
@@ -17,8 +18,9 @@ import (
 	"github.com/cantle-dev/cantle/tool"
 )
 
-// tools makes the tools, and what ends the commands they started.
-func (o Options) tools(a *App, add []string) ([]tool.Tool, func()) {
+// tools makes the tools for a model, the same each time, and what ends the
+// commands that they started.
+func (o Options) tools(a *App, add []string) (func(llm.Info) []tool.Tool, func()) {
 	runner := sandbox.Local(sandbox.LocalOptions{})
 	b := builtin.Options{
 		Root: o.Dir, AddDirs: add, Home: o.User, Runner: runner, Jobs: a.jobs, TodoDir: o.todoDir(),
@@ -27,11 +29,15 @@ func (o Options) tools(a *App, add []string) ([]tool.Tool, func()) {
 	if a.Store != nil {
 		b.OutputDir = a.Store.Dir
 	}
-	end := func() { _ = runner.Close() } // what could not be ended was told by Bash
-	if a.Info.Context < leanWindow {
-		return builtin.Lean(b), end
+	full := sync.OnceValue(func() []tool.Tool { return builtin.Tools(b) })
+	lean := sync.OnceValue(func() []tool.Tool { return builtin.Lean(b) })
+	pick := func(info llm.Info) []tool.Tool {
+		if info.Context < leanWindow {
+			return lean()
+		}
+		return full()
 	}
-	return builtin.Tools(b), end
+	return pick, func() { _ = runner.Close() } // what could not be ended was told by Bash
 }
 
 // todoDir is the folder of the project's todo list, or "" for a list of the

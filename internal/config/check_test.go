@@ -22,6 +22,8 @@ var bad = map[string]map[string]string{
 	"softLimit":                         {`100`: "100 is not a percentage from 0 to 99", `-1`: "-1 is not", `"80"`: "text came", `80.5`: "80.5 is not"},
 	"timeout":                           {`90`: `a time such as "90s" or "10m" is wanted, a number came`, `"90"`: `"90" is not a time`, `"-1s"`: "is not a time"},
 	"stallTimeout":                      {`90`: "a number came", `"soon"`: `"soon" is not a time`},
+	"user":                              {`"jo@example.com"`: "is not an opaque id", `"Jo Do"`: "is not an opaque id", `1`: "a number came"},
+	"route.judge":                       {`1`: "text is wanted"},
 	"todoScope":                         {`"mine"`: `"mine" is not project or session`, `{}`: "an object came"},
 	"system":                            {`{}`: "text is wanted, an object came"},
 	"appendSystem":                      {`[]`: "text is wanted, a list came"},

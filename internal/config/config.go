@@ -51,6 +51,9 @@ type Config struct {
 	// StallTimeout is the silence that ends a request, as "90s", which is the
 	// default. "0s" and what is less wait for ever.
 	StallTimeout string `json:"stallTimeout,omitempty"`
+	// User names whoever uses the models to the providers that look for abuse: an
+	// opaque id, and no name or address. Default is none.
+	User string `json:"user,omitempty"`
 	// TodoScope says whose the todo list is: "project" (default), for all
 	// sessions of a project, or "session".
 	TodoScope string `json:"todoScope,omitempty"`
@@ -146,6 +149,8 @@ type Route struct {
 	Mode     string `json:"mode,omitempty"` // "off" (default) or "triage"
 	Cheap    string `json:"cheap,omitempty"`
 	Frontier string `json:"frontier,omitempty"`
+	// Judge is a small model that is asked which of the two; default is rules.
+	Judge string `json:"judge,omitempty"`
 }
 
 // Retry says how often a request is made again that failed for a while.

@@ -150,7 +150,7 @@ func (c *Config) file(name string, trusted bool) error {
 }
 
 // ofUser are the keys that only the user's own files may set.
-var ofUser = []string{"model", "env", "providers", "aliases", "fallback", "route", "retry", "cacheWatch", "stallTimeout", "system", "appendSystem"}
+var ofUser = []string{"model", "env", "providers", "aliases", "fallback", "route", "retry", "cacheWatch", "stallTimeout", "user", "system", "appendSystem"}
 
 // ofUserModel are those of a model: what it costs, and what it is sent.
 var ofUserModel = []string{"price", "output", "thinkingStyle", "efforts", "minCache", "salvage"}

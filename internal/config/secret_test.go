@@ -90,6 +90,7 @@ func TestProjectCannotChooseWhereRequestsGo(t *testing.T) {
 		`{"route": {"mode": "triage"}}`:                     "route",
 		`{"retry": {"max": 100}}`:                           "retry",
 		`{"cacheWatch": false}`:                             "cacheWatch",
+		`{"user": "u-2"}`:                                   "user",
 		`{"models": {"a:b": {"thinkingStyle": "x"}}}`:       "models.a:b.thinkingStyle",
 		`{"models": {"a:b": {"efforts": {"off": "high"}}}}`: "models.a:b.efforts",
 		`{"models": {"a:b": {"output": 1}}}`:                "models.a:b.output",
@@ -108,7 +109,7 @@ func TestProjectCannotChooseWhereRequestsGo(t *testing.T) {
 			p := c.Providers["anthropic"]
 			m := c.Models["a:b"]
 			if c.Model != "anthropic:claude-opus-4-8" || len(c.Aliases) != 1 || c.Aliases["fast"] != "groq:x" || len(c.Providers) != 1 || p.BaseURL+p.APIKeyEnv != "" || len(p.Headers) != 0 ||
-				p.APIKeyCommand.Args != nil || *p.MaxRetries != 1 || len(c.Fallback) != 0 || c.Route.Mode != "" || c.Retry.Max != nil || c.CacheWatch != nil ||
+				p.APIKeyCommand.Args != nil || *p.MaxRetries != 1 || len(c.Fallback) != 0 || c.Route.Mode != "" || c.Retry.Max != nil || c.CacheWatch != nil || c.User != "" ||
 				m.ThinkingStyle != "" || m.Efforts != nil || m.Output != 0 || m.MinCache != nil || m.Salvage != nil {
 				t.Errorf("%s: %+v", project, c)
 			}

@@ -31,6 +31,7 @@ var rules = map[string]rule{
 	"softLimit":                         {want: "a percentage from 0 to 99", ok: percentage},
 	"timeout":                           {want: "a time such as \"90s\" or \"10m\"", ok: ifGiven(positive)},
 	"stallTimeout":                      {want: "a time such as \"90s\"; \"0s\" waits for ever", ok: ifGiven(duration)},
+	"user":                              {want: "an opaque id of at most 64 letters, digits and marks, no name and no address", ok: ifGiven(opaque)},
 	"todoScope":                         {want: "project or session", ok: oneOf("", "project", "session")},
 	"permissions.additionalDirectories": {want: "a directory", ok: given},
 	"env.*":                             {want: "text without a NUL character", ok: noNUL},
@@ -76,6 +77,14 @@ var (
 	errEmpty = errors.New("it is empty")
 	errForm  = errors.New("it is of another form")
 )
+
+// opaque is an id that may be told to others. What is an address is none.
+func opaque(s string) error {
+	if len(s) > 64 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '@' }) {
+		return errForm
+	}
+	return nil
+}
 
 func given(s string) error {
 	if strings.TrimSpace(s) == "" {

@@ -198,24 +198,50 @@ func (c Custom) over(known Custom) Custom {
 // Open makes the model that ref names, by "provider:model" or by an alias. It
 // opens no connection.
 func Open(ref string, o Options) (llm.Model, error) {
+	m, _, err := OpenKnown(ref, o)
+	return m, err
+}
+
+// OpenKnown is [Open], and says what is known of the model.
+func OpenKnown(ref string, o Options) (llm.Model, Known, error) {
+	k, err := o.ready(ref)
+	if err != nil {
+		return nil, k, err
+	}
+	key, _, err := o.Key(k.Provider)
+	if err != nil {
+		return nil, k, err
+	}
+	m, err := o.speak(k, key)
+	return m, k, err
+}
+
+// Check returns the error that [Open] would, without asking for the key.
+func (o Options) Check(ref string) error {
+	k, err := o.ready(ref)
+	if err != nil {
+		return err
+	}
+	if _, err := o.KeyFrom(k.Provider); err != nil {
+		return err
+	}
+	_, err = o.speak(k, "")
+	return err
+}
+
+// ready describes a model that can be spoken to, but for its key.
+func (o Options) ready(ref string) (Known, error) {
 	k, err := o.Describe(ref)
 	if err != nil {
-		return nil, err
+		return k, err
 	}
 	c := k.Provider
 	s, ok := speakers[k.Info.Wire]
 	if !ok {
-		return nil, fmt.Errorf("provider: %s is served on the wire %q, which this version does not speak: there are %s", k.Info.Ref(), k.Info.Wire, strings.Join(Wires(), ", "))
+		return k, fmt.Errorf("provider: %s is served on the wire %q, which this version does not speak: %s", k.Info.Ref(), k.Info.Wire, choices(k.Info.Wire, Wires()))
 	}
 	if c.Template() && !s.regions {
-		return nil, fmt.Errorf("provider: %s has an address of its own for everyone: set providers.%s.baseUrl to %s", c.Name, c.Name, c.BaseURL)
+		return k, fmt.Errorf("provider: %s has an address of its own for everyone: set providers.%s.baseUrl to %s", c.Name, c.Name, c.BaseURL)
 	}
-	if c.Err != nil {
-		return nil, c.Err
-	}
-	key, _, err := o.Key(c)
-	if err != nil {
-		return nil, err
-	}
-	return o.speak(k, key)
+	return k, c.Err
 }
