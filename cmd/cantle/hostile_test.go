@@ -177,6 +177,21 @@ func TestFilesWithoutEnd(t *testing.T) {
 	}
 }
 
+func TestOddFlagsAreUsage(t *testing.T) {
+	w := newWorld(t)
+	w.write("file", "")
+	w.use(llmtest.WireChat, "http://127.0.0.1:1")
+	for want, args := range map[string][]string{
+		"is not a directory": {"--add-dir", "file"},
+		"no limit":           {"--max-cost", "0.00"},
+		"JSON Schema":        {"--schema", `{"type":"object","properties":{"a":{"$ref":"http://127.0.0.1:1/x"}}}`},
+	} {
+		if out, errs, code := w.run(append(args, "go")...); code != 2 || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("%q: exit %d, %s%s", args, code, out, errs)
+		}
+	}
+}
+
 // exec runs the program with arguments that are not run's, and no terminal.
 func (w *world) exec(args ...string) (string, string, int) {
 	w.t.Helper()

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -111,5 +113,33 @@ func TestSignalBeforeTheRun(t *testing.T) {
 		if doc := decode(t, out); code != 143 || doc["status"] != "cancelled" || !strings.Contains(fmt.Sprint(doc["error"]), "terminated") {
 			t.Errorf("%q: exit %d, %s", args, code, out)
 		}
+	}
+}
+
+// TestSignalWhileAFileIsWaitedFor: a pipe that nobody writes to is not waited
+// for when the program is to end.
+func TestSignalWhileAFileIsWaitedFor(t *testing.T) {
+	if _, err := exec.LookPath("mkfifo"); err != nil {
+		t.Skip("no named pipes here: ", err)
+	}
+	w := newWorld(t)
+	w.use(llmtest.WireChat, "http://127.0.0.1:1")
+	if out, err := exec.Command("mkfifo", filepath.Join(w.dir, "pipe")).CombinedOutput(); err != nil {
+		t.Fatal(err, string(out))
+	}
+	ready := make(chan struct{})
+	go func() { // a writer that writes nothing can come when there is a reader
+		defer close(ready)
+		for range 2000 {
+			if f, err := os.OpenFile(filepath.Join(w.dir, "pipe"), os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+				t.Cleanup(func() { f.Close() })
+				return
+			}
+			<-time.After(5 * time.Millisecond)
+		}
+	}()
+	out, code := w.signalled(nil, ready, []os.Signal{os.Interrupt}, "-o", "json", "--file", "pipe", "go")
+	if doc := decode(t, out); code != 130 || doc["status"] != "cancelled" {
+		t.Errorf("exit %d, %s", code, out)
 	}
 }

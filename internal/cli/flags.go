@@ -207,6 +207,9 @@ func (f *flags) load(e Env) (*config.Config, string, string, error) {
 		}
 		text(n.key, n.flag, n.v)
 	}
+	if m, err := llm.ParseMoney(f.maxCost); f.maxCost != "" && err == nil && m == 0 {
+		return nil, "", "", app.Usage("--max-cost: %q is not above 0, and would be no limit", f.maxCost)
+	}
 	if f.effort != "" {
 		ok := false
 		for _, ef := range llm.Efforts() {
@@ -335,7 +338,7 @@ var schemaSchema = json.RawMessage(`{"$ref": "#/$defs/schema", "$defs": {
 		"minimum": {"type": "number"}, "maximum": {"type": "number"}, "exclusiveMinimum": {"type": "number"}, "exclusiveMaximum": {"type": "number"},
 		"minItems": {"$ref": "#/$defs/size"}, "maxItems": {"$ref": "#/$defs/size"}, "minLength": {"$ref": "#/$defs/size"},
 		"maxLength": {"$ref": "#/$defs/size"}, "minProperties": {"$ref": "#/$defs/size"}, "maxProperties": {"$ref": "#/$defs/size"},
-		"pattern": {"type": "string"}, "$ref": {"type": "string"}, "description": {"type": "string"}, "title": {"type": "string"}
+		"pattern": {"type": "string"}, "$ref": {"type": "string", "pattern": "^#"}, "description": {"type": "string"}, "title": {"type": "string"}
 	}}]},
 	"type": {"enum": ["null", "boolean", "object", "array", "number", "string", "integer"]},
 	"schemas": {"type": "object", "additionalProperties": {"$ref": "#/$defs/schema"}},

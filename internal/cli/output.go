@@ -156,6 +156,8 @@ func (o *jsonOut) line(ev agent.Event) error {
 }
 
 func (o *jsonOut) note(text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.warnings = append(o.warnings, text)
 	o.e.warn(text, o.verbose)
 }
@@ -340,7 +342,7 @@ func turnLine(r *agent.Result) string {
 }
 
 func callLine(c llm.ToolCall) string {
-	return clean(c.Name) + "(" + clipLine(string(c.Input), 72) + ")"
+	return clipLine(c.Name, 64) + "(" + clipLine(string(c.Input), 72) + ")"
 }
 
 func summary(ps llm.Parts) string {

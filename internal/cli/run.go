@@ -108,53 +108,98 @@ func leave(out output, code int) {
 	}
 }
 
+// perform makes all ready and carries the run out. What makes ready may wait for
+// something that no context ends, as a pipe that nobody writes to: when the
+// context ends, it is left to itself, and the program ends around it.
 func (f *runFlags) perform(ctx context.Context, e Env, args []string, out output, ended func() os.Signal) (*agent.Result, int, error) {
-	var conv *conversation
-	if f.input == "stream-json" {
-		conv = newConversation(newSource(e).until(ctx))
+	begin := make(chan *beginning, 1)
+	var failed error
+	go func() {
+		defer close(begin)
+		b, err := f.begin(ctx, e, args, out)
+		if err != nil {
+			failed = err
+			return
+		}
+		begin <- b
+	}()
+	var b *beginning
+	select {
+	case b = <-begin:
+	case <-ctx.Done():
+		select {
+		case b = <-begin:
+		case <-time.After(patience):
+			return nil, 0, context.Cause(ctx)
+		}
 	}
-	prompt, err := f.read(ctx, e, args, conv, out)
-	if err != nil {
-		return nil, 0, err
+	if b == nil {
+		return nil, 0, failed
 	}
-	var ask agent.AskFunc
-	switch {
-	case conv != nil:
-		ask = conv.ask
-	case e.InTTY && e.ErrTTY:
-		ask = newAsker(e, out, newSource(e)).ask
-	}
-	a, err := f.open(ctx, e, ask)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer a.Close()
+	defer b.app.Close()
 	if ctx.Err() != nil {
 		return nil, 0, context.Cause(ctx)
 	}
-	for _, n := range a.Notes {
+	return f.carryOut(ctx, b, out, ended)
+}
+
+// patience is how long what makes ready may go on when the program is to end.
+const patience = time.Second
+
+// beginning is what a run begins with.
+type beginning struct {
+	app  *app.App
+	in   llm.Parts
+	ask  agent.AskFunc
+	conv *conversation
+}
+
+func (f *runFlags) begin(ctx context.Context, e Env, args []string, out output) (*beginning, error) {
+	b := &beginning{}
+	if f.input == "stream-json" {
+		b.conv = newConversation(newSource(e).until(ctx))
+	}
+	prompt, err := f.read(ctx, e, args, b.conv, out)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case b.conv != nil:
+		b.ask = b.conv.ask
+	case e.InTTY && e.ErrTTY:
+		b.ask = newAsker(e, out, newSource(e)).ask
+	}
+	if b.app, err = f.open(ctx, e, b.ask); err != nil {
+		return nil, err
+	}
+	for _, n := range b.app.Notes {
 		out.note(n)
 	}
-	in, err := f.attach(prompt, a.Info)
-	if err != nil {
-		return nil, 0, err
+	if b.in, err = f.attach(prompt, b.app.Info); err != nil {
+		return nil, errors.Join(err, b.app.Close())
 	}
+	return b, nil
+}
+
+func (f *runFlags) carryOut(ctx context.Context, b *beginning, out output, ended func() os.Signal) (*agent.Result, int, error) {
+	s, in, conv := b.app.Session, b.in, b.conv
 	if f.retry {
-		if in, err = again(ctx, a.Session, in); err != nil {
+		var err error
+		if in, err = again(ctx, s, in); err != nil {
 			return nil, 0, err
 		}
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	if err := conv.unasked(a.Session); err != nil {
+	if err := conv.unasked(s); err != nil {
 		return nil, 0, err
 	}
-	if waiting := f.waiting(ask, conv, out, len(in) > 0); waiting != nil {
-		if err := settle(ctx, a.Session, waiting); err != nil {
+	if waiting := f.waiting(b.ask, conv, out, len(in) > 0); waiting != nil {
+		if err := settle(ctx, s, waiting); err != nil {
 			return nil, 0, err
 		}
 	}
-	st := a.Agent.Stream(ctx, a.Session, in...)
+	st := b.app.Agent.Stream(ctx, s, in...)
 	if conv != nil {
 		go conv.follow(st, stop, out)
 	}
