@@ -132,7 +132,7 @@ func (converseWire) decode(s *Server, e *Exchange) ([]block, error) {
 		return nil, fmt.Errorf("the request has too many documents: at most 5, not %d", c.documents)
 	}
 	if t := b.More.Thinking.Type; t != "" && t != "disabled" {
-		return c.blocks, s.thoughtKept(c.req)
+		return c.blocks, s.thoughtKept(e)
 	}
 	return c.blocks, nil
 }

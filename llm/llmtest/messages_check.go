@@ -107,7 +107,7 @@ func (w messagesWire) decode(s *Server, e *Exchange) ([]block, error) {
 		return nil, fmt.Errorf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s", len(b.Messages)-1, strings.Join(c.open, ", "))
 	}
 	if b.Thinking != nil && b.Thinking.Type != "disabled" {
-		if err := s.thoughtKept(c.req); err != nil {
+		if err := s.thoughtKept(e); err != nil {
 			return nil, err
 		}
 	}

@@ -81,9 +81,14 @@ func (w invokeWire) frames(r Reply, m meta) (events, end []string) {
 	return events, end
 }
 
+// callKey is a call of that model on that wire. A conversation may come to it
+// from another, whose thinking it does not know.
+func callKey(e *Exchange, id string) string { return e.Wire + "\x00" + e.Model + "\x00" + id }
+
 // thoughtKept wants the thinking that this server sent before the calls that
 // are being answered to have come back.
-func (s *Server) thoughtKept(req *llm.Request) error {
+func (s *Server) thoughtKept(e *Exchange) error {
+	req := e.Request
 	for i := len(req.Messages) - 1; i >= 0; i-- {
 		m := req.Messages[i]
 		if m.Role != llm.RoleAssistant {
@@ -100,7 +105,7 @@ func (s *Server) thoughtKept(req *llm.Request) error {
 			return nil
 		}
 		s.mu.Lock()
-		thought := s.thought[calls[0].ID]
+		thought := s.thought[callKey(e, calls[0].ID)]
 		s.mu.Unlock()
 		switch p := m.Parts[0].(type) {
 		case llm.Thinking:

@@ -54,6 +54,7 @@ type responsesInput struct {
 type responsesCheck struct {
 	history
 	s         *Server
+	e         *Exchange
 	stored    bool   // items may be named by their id alone
 	reasoning string // the id of a reasoning item that waits for its follower
 	reasoned  bool   // a reasoning item of this answer came back
@@ -65,7 +66,7 @@ func (responsesWire) decode(s *Server, e *Exchange) ([]block, error) {
 		return nil, err
 	}
 	e.Model, e.Stream = b.Model, b.Stream
-	c := &responsesCheck{history: history{req: e.Request}, s: s, stored: b.Store == nil || *b.Store}
+	c := &responsesCheck{history: history{req: e.Request}, s: s, e: e, stored: b.Store == nil || *b.Store}
 	if err := c.top(e, &b); err != nil {
 		return nil, err
 	}
@@ -321,7 +322,7 @@ func (c *responsesCheck) functionCall(it responsesInput) error {
 		call.Input = json.RawMessage(args)
 	}
 	c.s.mu.Lock()
-	thought := c.s.thought[it.CallID]
+	thought := c.s.thought[callKey(c.e, it.CallID)]
 	c.s.mu.Unlock()
 	if thought && it.ID != "" && !c.reasoned {
 		return fmt.Errorf(": item '%s' of type 'function_call' was provided without its required 'reasoning' item", it.ID)

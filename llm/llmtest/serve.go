@@ -92,7 +92,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		case llm.Thinking:
 			thought = true
 		case llm.ToolCall:
-			s.thought[p.ID] = thought
+			s.thought[callKey(e, p.ID)] = thought
 		}
 	}
 	s.mu.Unlock()

@@ -36,7 +36,7 @@ type Server struct {
 	key      string
 	calls    int
 	requests []*Exchange
-	thought  map[string]bool // ids of calls that came after thinking
+	thought  map[string]bool // by callKey: the calls that came after thinking
 }
 
 // NewServer starts a Server for a test, which closes it.
