@@ -124,6 +124,9 @@ func New(ctx context.Context, o Options) (*App, error) {
 		return nil, errors.Join(err, a.Session.Close())
 	}
 	a.switchTo = func(ref string) error {
+		if ref == "" {
+			return Usage("no model is named: write provider:model, or an alias")
+		}
 		o := o
 		o.pin = ref
 		set, err := o.settle()
