@@ -20,28 +20,29 @@ func Tools(o Options) []tool.Tool {
 func Lean(o Options) []tool.Tool {
 	o = o.filled()
 	return []tool.Tool{
-		lean{Read(o), "Reads a file in numbered lines, or lists a directory.", []string{"file_path", "offset", "limit"}},
-		lean{Edit(o), "Replaces old_string, which must occur once, in a file that was read.", []string{"file_path", "old_string", "new_string", "replace_all"}},
+		leaner(Read(o), "Reads a file in numbered lines, or lists a directory.", "file_path", "offset", "limit"),
+		leaner(Edit(o), "Replaces old_string, which must occur once, in a file that was read.", "file_path", "old_string", "new_string", "replace_all"),
 		Bash(o),
-		lean{Jobs(o), "Lists, reads, waits for and kills the background jobs of Bash.", []string{"action", "id"}},
-		lean{Grep(o), "Searches file contents with a regular expression (RE2).", []string{"pattern", "path", "glob", "output_mode", "offset"}},
+		leaner(Jobs(o), "Lists, reads, waits for and kills the background jobs of Bash.", "action", "id"),
+		leaner(Grep(o), "Searches file contents with a regular expression (RE2).", "pattern", "path", "glob", "output_mode", "offset"),
 	}
 }
 
 // lean is a tool of which the model is told less.
 type lean struct {
 	tool.Tool
-	text string
-	keep []string // fields of the input
+	spec tool.Spec
+}
+
+// leaner is t with those fields of its input alone.
+func leaner(t tool.Tool, text string, keep ...string) lean {
+	s := t.Spec()
+	s.Description, s.Input = text, only(s.Input, keep)
+	return lean{t, s}
 }
 
 // Spec is [tool.Tool].Spec.
-func (l lean) Spec() tool.Spec {
-	s := l.Tool.Spec()
-	s.Description = l.text
-	s.Input = only(s.Input, l.keep)
-	return s
-}
+func (l lean) Spec() tool.Spec { return l.spec }
 
 // Normalize is [tool.Normalizer].Normalize.
 func (l lean) Normalize(raw json.RawMessage) (json.RawMessage, error) {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cantle-dev/cantle/tool"
 )
@@ -81,7 +82,7 @@ type guard struct {
 
 // guards are the patterns by their last name; those whose last name has a star
 // are under "*", and under "*/" if they are folders.
-var guards = func() map[string][]guard {
+var guards = sync.OnceValue(func() map[string][]guard {
 	out := map[string][]guard{}
 	for _, k := range []kind{secret, private, runs} {
 		for _, p := range sensitivePaths[k] {
@@ -98,7 +99,7 @@ var guards = func() map[string][]guard {
 		}
 	}
 	return out
-}()
+})
 
 // at reports whether the guard is for the path that the names up to i make.
 func (g guard) at(names []string, i int) bool {
@@ -143,6 +144,7 @@ func (g *Gate) sensitive(a tool.Access) string {
 	if slices.Contains(harmless, names[len(names)-1]) {
 		names = names[:len(names)-1] // what it lies in counts
 	}
+	guards := guards()
 	folders, files := guards["*/"], guards["*"]
 	for i, n := range names {
 		why := firstOf(guards[n], a.Op, names, i)

@@ -28,7 +28,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -70,19 +69,27 @@ func Open(dir string, _ Options) (*Store, error) {
 	return &Store{dir: dir, write: (*os.File).Write, flock: flock, locked: map[string]*journal{}}, nil
 }
 
-const maxID = 128 // bytes; as a count in the pattern it is dear to compile
-
-var (
-	idPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`) // maxID at most
-	// reserved names are devices on Windows, whatever follows the dot.
-	reserved = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
-)
+const maxID = 128 // bytes
 
 func checkID(id string) error {
-	if len(id) > maxID || !idPattern.MatchString(id) || reserved.MatchString(id) {
+	other := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
+	}
+	if id == "" || len(id) > maxID || id[0] == '-' || strings.ContainsFunc(id, other) || reserved(id) {
 		return fmt.Errorf("session: %q is not a session id: it has letters, digits, _ and -, 128 at most, and is no path", id)
 	}
 	return nil
+}
+
+// reserved reports whether id is a device on Windows, whatever follows the dot.
+func reserved(id string) bool {
+	switch id = strings.ToLower(id); {
+	case id == "con", id == "prn", id == "aux", id == "nul":
+		return true
+	case len(id) == 4:
+		return (id[:3] == "com" || id[:3] == "lpt") && id[3] >= '0' && id[3] <= '9'
+	}
+	return false
 }
 
 func (st *Store) path(id, ext string) string { return filepath.Join(st.dir, id+ext) }

@@ -175,10 +175,18 @@ func TestSecondWriterIsKeptOut(t *testing.T) {
 
 func TestIDsAreNotPaths(t *testing.T) {
 	st := open(t, t.TempDir())
-	for _, id := range []string{"../x", "a/b", "", ".", "a.b", strings.Repeat("a", 129), "a\x00", "-rf"} {
+	for _, id := range []string{"../x", "a/b", "", ".", "a.b", strings.Repeat("a", 129), "a\x00", "-rf", "é", "a\n", "con", "Aux", "COM1", "lpt0"} {
 		if _, err := session.Open(t.Context(), st, id, session.OpenOptions{Create: true}); err == nil {
 			t.Errorf("%q was taken", id)
 		}
+	}
+	for _, id := range []string{"_", "0", "a-", "console", "com", "com10", "comx", strings.Repeat("a", 128)} {
+		s, err := session.Open(t.Context(), st, id, session.OpenOptions{Create: true})
+		if err != nil {
+			t.Errorf("%q: %v", id, err)
+			continue
+		}
+		closed(t, s)
 	}
 }
 
