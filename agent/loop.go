@@ -190,6 +190,7 @@ func (r *runner) finish(err error) {
 func (r *runner) classify(err error) error {
 	cause := context.Cause(r.ctx)
 	var halt *haltError
+	tooMuch, media := refused(err)
 	switch {
 	case errors.Is(cause, errTime):
 		r.stop(StopTime, fmt.Sprintf("the limit of %v was reached", r.budget.Time))
@@ -200,7 +201,7 @@ func (r *runner) classify(err error) error {
 		if halt.stop.Status() == StatusFailed {
 			return err
 		}
-	case llm.IsKind(err, llm.KindContextOverflow), llm.IsKind(err, llm.KindTooLarge):
+	case tooMuch != nil && !media:
 		r.stop(StopOverflow, err.Error())
 		return err
 	default:

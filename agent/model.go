@@ -18,7 +18,9 @@ func (r *runner) ask(req *llm.Request, settle func(amount)) (*llm.Response, *llm
 		return nil, nil, r.failed(err, shown, settle)
 	}
 	info := r.model.Info()
-	resp = r.ids.mend(resp, r.opts.NewID)
+	own := *r.ids.mend(resp, r.opts.NewID) // what the model gave is the model's
+	resp = &own
+	resp.Usage = sound(resp.Usage)
 	if resp.Message.Origin == nil {
 		resp.Message.Origin = &llm.Origin{Provider: info.Provider, Model: info.Name, Wire: info.Wire}
 	}
@@ -135,11 +137,12 @@ func (r *runner) failed(err error, shown string, settle func(amount)) error {
 // partialOf is the response that err came in the middle of, or nil. It is that
 // of the model that failed, which may be another than the run's.
 func partialOf(err error) *llm.Response {
-	e, ok := errors.AsType[*llm.Error](err)
+	e, ok := modelError(err)
 	if !ok || e.Partial == nil {
 		return nil
 	}
 	part := *e.Partial
+	part.Usage = sound(part.Usage)
 	if part.Message.Origin == nil && e.Model != "" {
 		part.Message.Origin = &llm.Origin{Provider: e.Provider, Model: e.Model}
 	}

@@ -23,7 +23,7 @@ const (
 // refused is the error of a provider that does not take a request as it is, and
 // whether that is because of media. It is nil for every other error.
 func refused(err error) (e *llm.Error, media bool) {
-	e, ok := errors.AsType[*llm.Error](err)
+	e, ok := modelError(err)
 	switch {
 	case !ok:
 		return nil, false

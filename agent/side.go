@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/cantle-dev/cantle/llm"
@@ -34,15 +35,20 @@ func (t *Turn) Generate(ctx context.Context, purpose string, m llm.Model, req *l
 	}
 	resp, failed := llm.Generate(ctx, m, req)
 	if failed != nil {
+		resp = partialOf(failed)
 		failed = &sideError{purpose, failed}
 		if ctx.Err() == nil {
 			t.Emit(Warning{failed.Error()})
 		}
-		resp = partialOf(failed)
 		if resp == nil || resp.Usage == nil { // it used nothing that is known
 			settle(amount{})
 			return nil, failed
 		}
+	}
+	if u := sound(resp.Usage); u != resp.Usage {
+		whole := *resp
+		whole.Usage = u
+		resp = &whole
 	}
 	cost := priced(m, resp)
 	settle(amountOf(resp.Usage, cost))
@@ -66,6 +72,18 @@ type sideError struct {
 
 func (e *sideError) Error() string { return "agent: " + e.purpose + ": " + e.err.Error() }
 func (e *sideError) Unwrap() error { return e.err }
+
+// modelError is the error of the conversation's own request in err, if there is
+// one: that of a side call has been accounted for.
+func modelError(err error) (*llm.Error, bool) {
+	e, ok := errors.AsType[*llm.Error](err)
+	if side, is := errors.AsType[*sideError](err); ok && is {
+		if in, _ := errors.AsType[*llm.Error](side.err); in == e {
+			return nil, false
+		}
+	}
+	return e, ok
+}
 
 // spent records what was used apart from the messages of the conversation.
 func (r *runner) spent(ctx context.Context, s session.SideSpent) error {

@@ -101,8 +101,9 @@ func TestEveryStop(t *testing.T) {
 		{"compaction", halt(agent.StopCompaction), []step{say("ok")}, agent.StopCompaction, agent.StatusFailed, "because", true},
 		{"a halt", halt(agent.StopTokens), []step{say("ok")}, agent.StopTokens, agent.StatusLimited, "because", false},
 		{"overflow", agent.Options{}, []step{{err: &llm.Error{Kind: llm.KindContextOverflow}}}, agent.StopOverflow, agent.StatusFailed, "", true},
+		{"a body that is too large", agent.Options{}, []step{{err: &llm.Error{Kind: llm.KindTooLarge}}}, agent.StopOverflow, agent.StatusFailed, "new session", true},
 		{"an error", agent.Options{}, []step{{parts: llm.Texts("half"), err: &llm.Error{Kind: llm.KindOverloaded}}}, agent.StopError, agent.StatusFailed, "", true},
-		{"a model that stops with an error", agent.Options{}, []step{stopped(say("x"), llm.StopError)}, agent.StopError, agent.StatusFailed, "", true},
+		{"a model that stops with an error", agent.Options{}, []step{stopped(say("x"), llm.StopError), stopped(say("y"), llm.StopError)}, agent.StopError, agent.StatusFailed, "2 times in a row", true},
 		{"a broken tool", agent.Options{}, []step{two("Fatal")}, agent.StopError, agent.StatusFailed, "on fire", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
