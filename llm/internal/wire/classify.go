@@ -162,6 +162,13 @@ var rules = []rule{
 		on:    []int{0, 400, 404, 410, 422, 500},
 	},
 	{
+		// A server at home has not the memory that the model takes, and will not
+		// have it in a second.
+		kind: llm.KindInvalidRequest,
+		text: words(`model requires more (system |gpu )?memory|insufficient (system|memory) resources|(insufficient|not enough) (system |gpu )?memory to load`),
+		on:   []int{0, 400, 500, 503},
+	},
+	{
 		kind:  llm.KindOverloaded,
 		codes: []string{"overloaded_error", "overloaded", "engine_overloaded", "engine_overloaded_error", "server_overloaded", "server_is_overloaded", "slow_down", "unavailable", "serviceunavailableexception", "service_unavailable", "serviceunavailable", "service_unavailable_error", "modelnotreadyexception", "model_overloaded", "unavailable_error"},
 		// A prompt that the words are quoted from may be in a 400.
@@ -216,7 +223,7 @@ func (r *rule) matches(d *details) bool {
 	}
 	// A status of 5xx says that the server failed, whatever type a gateway
 	// puts beside it.
-	if r.kind == llm.KindInvalidRequest && r.rejects == "" && d.status != 0 {
+	if r.kind == llm.KindInvalidRequest && r.text == nil && d.status != 0 {
 		return false
 	}
 	for _, c := range r.codes {

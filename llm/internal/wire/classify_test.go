@@ -44,6 +44,10 @@ func TestClassifyKinds(t *testing.T) {
 		{"permission", 403, `{"error":{"type":"permission_error","message":"Your API key does not have permission to use the specified resource"}}`, nil, llm.KindPermission},
 		{"output filter", 400, `{"error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}`, nil, llm.KindContentFilter},
 		{"timeout", 504, `{"error":{"type":"timeout_error","message":"timed out"}}`, nil, llm.KindServer},
+		// Servers at home
+		{"no memory for the model", 500, `{"error":"model requires more system memory (9.7 GiB) than is available (5.5 GiB)"}`, nil, llm.KindInvalidRequest},
+		{"no memory in LM Studio", 400, `{"error":{"message":"Failed to load model \"x\". Error: Model loading was stopped due to insufficient system resources."}}`, nil, llm.KindInvalidRequest},
+		{"it loads", 503, `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, nil, llm.KindOverloaded},
 		// OpenAI and compatible
 		{"chat overflow", 400, `{"error":{"message":"x","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`, nil, llm.KindContextOverflow},
 		{"Responses overflow", 400, `{"error":{"message":"Your input exceeds the context window of this model. Please adjust your input and try again."}}`, nil, llm.KindContextOverflow},
