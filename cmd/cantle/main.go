@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"os"
+	"runtime/debug"
 
 	"github.com/cantle-dev/cantle/internal/cli"
 	"github.com/cantle-dev/cantle/internal/x/procguard"
@@ -11,7 +12,12 @@ import (
 )
 
 func main() {
-	sandbox.Main()       // first: this process may be the helper
+	sandbox.Main() // first: this process may be the helper
+	// A run is short and its heap small: collecting half as often costs a few MiB
+	// and saves a fifth of its work. What GOGC says counts before that.
+	if set := debug.SetGCPercent(200); set != 100 {
+		debug.SetGCPercent(set)
+	}
 	_ = procguard.Hide() // where it cannot, the manual says what that means
 	os.Exit(cli.Main(context.Background(), cli.System(), os.Args[1:]))
 }
