@@ -143,6 +143,28 @@ func TestAStopFunctionsOwnFailure(t *testing.T) {
 	}
 }
 
+// TestAViewMadeSmallerIsNoCacheBreak: a watch that is told of it says nothing,
+// and one that is not names the message that is another.
+func TestAViewMadeSmallerIsNoCacheBreak(t *testing.T) {
+	for _, told := range []bool{true, false} {
+		over := llmtest.Fail(&llm.Error{Kind: llm.KindTooLarge, Message: "no"})
+		m := llmtest.New(t,
+			llmtest.Call("Read", nil).Usage(llm.Usage{Input: 1, CacheWrite: 9000}), llmtest.Call("Echo", nil).Usage(llm.Usage{Input: 1, CacheRead: 9000}),
+			over, llmtest.Parts().Stop(llm.StopPause).Usage(llm.Usage{Input: 9000}), llmtest.Say("done"))
+		w := wrap.CacheWatch(m, wrap.CacheWatchOptions{})
+		watching := agent.Middleware{Name: "cachewatch", Event: func(_ context.Context, tn *agent.Turn, e agent.EventData) {
+			if _, ok := e.(agent.Compacted); ok && told {
+				w.Reset(tn.Session.ID())
+			}
+		}}
+		a := newAgent(t, w, agent.Options{Tools: []tool.Tool{reader(5000), echo()}, Middleware: []agent.Middleware{watching}})
+		seen, res, err := watch[agent.Notice](t, a, open(t), llm.Text{Text: "go"})
+		if err != nil || res.Text != "done" || told && len(seen) != 0 || !told && (len(seen) != 1 || !strings.Contains(seen[0].Text, "message 3 of 3 changed (result of Read)")) {
+			t.Errorf("told %v: %+v, %+v, %v", told, seen, res, err)
+		}
+	}
+}
+
 // TestAJudgeIsASideCall: the route's question is priced and budgeted with the
 // run, and where the judge fails the rules decide.
 func TestAJudgeIsASideCall(t *testing.T) {

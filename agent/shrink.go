@@ -58,6 +58,7 @@ func (r *runner) askSmaller(err error) (*llm.Response, *llm.Money, error) {
 			if n, failed = r.turn.Shrink(r.ctx, err); failed != nil {
 				return nil, nil, errors.Join(err, failed)
 			}
+			r.drain() // observers know of it before the request
 		}
 		if n == 0 {
 			return nil, nil, r.noWayOn(err, media)
