@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // gitConfigMax is how much of a git configuration is read.
@@ -12,7 +13,9 @@ const gitConfigMax = 1 << 20
 
 // excludesFile is the line of a git configuration that names the user's own
 // ignore file. Its section is core's alone.
-var excludesFile = regexp.MustCompile(`(?im)^[ \t]*excludesfile[ \t]*=[ \t]*("?)([^"\r\n]*?)"?[ \t]*$`)
+var excludesFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)^[ \t]*excludesfile[ \t]*=[ \t]*("?)([^"\r\n]*?)"?[ \t]*$`)
+})
 
 // excludes is the path of the user's own ignore file as git finds it: what the
 // configuration says, or else the file in git's own folder. It is "" where the
@@ -61,7 +64,7 @@ func (o Options) excludesIn(name string) string {
 	if err != nil {
 		return ""
 	}
-	all := excludesFile.FindAllSubmatch(text, -1)
+	all := excludesFile().FindAllSubmatch(text, -1)
 	if len(all) == 0 {
 		return ""
 	}

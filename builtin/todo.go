@@ -137,8 +137,8 @@ func (in todoIn) apply(list []Todo) ([]Todo, error) {
 		switch {
 		case id == "":
 			id = todoID(text, next, list)
-		case !idForm.MatchString(id):
-			return nil, fmt.Errorf("the id %q is not of the form %s: leave it out and one is made", cut(id, 80), idForm)
+		case !idForm().MatchString(id):
+			return nil, fmt.Errorf("the id %q is not of the form %s: leave it out and one is made", cut(id, 80), idForm())
 		case slices.ContainsFunc(next, func(t Todo) bool { return t.ID == id }):
 			return nil, fmt.Errorf("two entries have the id %q", id)
 		}
@@ -182,7 +182,7 @@ func (in todoIn) apply(list []Todo) ([]Todo, error) {
 }
 
 // idForm is what an id given by a model looks like.
-var idForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+var idForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`) })
 
 // todoID is the id that an entry had in the old list, or a new one.
 func todoID(text string, next, old []Todo) string {
