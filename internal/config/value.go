@@ -35,7 +35,7 @@ var rules = map[string]rule{
 	"todoScope":                         {want: "project or session", ok: oneOf("", "project", "session")},
 	"permissions.additionalDirectories": {want: "a directory", ok: given},
 	"env.*":                             {want: "text without a NUL character", ok: noNUL},
-	"providers.*.baseUrl":               {want: "an address such as \"http://127.0.0.1:8080/v1\"", ok: address},
+	"providers.*.baseUrl":               {want: "an address such as \"http://127.0.0.1:8080/v1\", with http or https, and no user, password or key in it: apiKeyEnv, headers and query are for those", ok: address},
 	"providers.*.wire":                  {want: "one of " + strings.Join(provider.Wires(), ", "), ok: oneOf(append(provider.Wires(), "")...)},
 	"providers.*.apiKeyEnv":             {want: "the name of the variable that holds the key, not the key", ok: ifGiven(variable)},
 	"models.*.context":                  {want: "a number of tokens, not less than 0", ok: atLeast(0)},

@@ -158,7 +158,11 @@ func (s *Stream) post(ctx context.Context, rawURL string, body Pieces, opts Opti
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return s.classify(text)
+	e := s.classify(text)
+	if e.Kind == llm.KindNotFound && e.Code == "" && e.Type == "" { // it may be the address that is wrong
+		e.Message = strings.TrimSpace(e.Message + " (asked at " + s.redact.clean(showURL(req.URL)) + ")")
+	}
+	return e
 }
 
 func (s *Stream) request(rawURL string, body Pieces, opts Options) (*http.Request, error) {
@@ -218,10 +222,19 @@ func (s *Stream) sendError(ctx context.Context, err error, stalled bool) error {
 	if errors.As(err, &ue) {
 		err = ue.Err
 	}
-	e := s.fail(llm.KindNetwork, "cannot reach "+s.host+": "+err.Error(), err)
+	text, final := "cannot reach "+s.host+": "+err.Error(), true
 	var cert *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
-	e.NoRetry = errors.As(err, &cert) || errors.As(err, &record)
+	switch {
+	case errors.As(err, &cert):
+		text += "; where the server or a proxy has a certificate of its own, add its authority to those that the system trusts (SSL_CERT_FILE may name a file with it)"
+	case errors.Is(err, http.ErrSchemeMismatch):
+		text += "; write http:// in its address"
+	default:
+		final = errors.As(err, &record)
+	}
+	e := s.fail(llm.KindNetwork, text, err)
+	e.NoRetry = final
 	return e
 }
 

@@ -192,9 +192,23 @@ func TestFailures(t *testing.T) {
 		srv.StartTLS()
 		defer srv.Close()
 		_, err := post(t, srv.URL, signed())
-		if e := failure(t, err, llm.KindNetwork, "certificate"); e.Retryable() {
+		if e := failure(t, err, llm.KindNetwork, "certificate", "SSL_CERT_FILE"); e.Retryable() {
 			t.Error("retryable")
 		}
+	})
+	t.Run("no TLS", func(t *testing.T) {
+		srv := httptest.NewServer(http.NotFoundHandler())
+		defer srv.Close()
+		_, err := post(t, "https"+strings.TrimPrefix(srv.URL, "http"), signed())
+		if e := failure(t, err, llm.KindNetwork, "write http://"); e.Retryable() {
+			t.Error("retryable")
+		}
+	})
+	t.Run("no such path", func(t *testing.T) {
+		srv := httptest.NewServer(http.NotFoundHandler())
+		defer srv.Close()
+		_, err := post(t, srv.URL+"/wrong/chat?x=y", signed())
+		failure(t, err, llm.KindNotFound, "404 page not found (asked at "+srv.URL+"/wrong/chat)")
 	})
 	t.Run("no URL", func(t *testing.T) {
 		for _, url := range []string{"api.example.com/v1", "ftp://x/", "http://", "http://a b/", "/v1"} {
