@@ -120,7 +120,7 @@ var rules = []rule{
 	},
 	{
 		kind:  llm.KindContextOverflow,
-		codes: []string{"context_length_exceeded", "exceed_context_size_error", "too_many_prompt_tokens", "context_window_exceeded", "model_context_window_exceeded", "context_overflow", "string_above_max_length", "tokens_limit_reached", "model_max_prompt_tokens_exceeded"},
+		codes: []string{"context_length_exceeded", "exceed_context_size_error", "too_many_prompt_tokens", "context_window_exceeded", "model_context_window_exceeded", "context_overflow", "string_above_max_length", "tokens_limit_reached", "model_max_prompt_tokens_exceeded", "context_length_error", "input_too_long", "prompt_too_long"},
 		off:   []int{401, 402, 403, 404},
 	},
 	{
@@ -181,6 +181,12 @@ var rules = []rule{
 		text:  words(`rate[- ]?limit|too many requests|throttled`),
 		on:    []int{0, 429},
 		off:   []int{413},
+	},
+	{
+		// With the status of a wrong request it is no matter of waiting.
+		kind: llm.KindContextOverflow,
+		text: words(`too many tokens`),
+		on:   []int{400, 413, 422},
 	},
 	{
 		kind:  llm.KindPermission,

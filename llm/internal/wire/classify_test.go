@@ -49,6 +49,10 @@ func TestClassifyKinds(t *testing.T) {
 		{"no memory in LM Studio", 400, `{"error":{"message":"Failed to load model \"x\". Error: Model loading was stopped due to insufficient system resources."}}`, nil, llm.KindInvalidRequest},
 		{"it loads", 503, `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, nil, llm.KindOverloaded},
 		// OpenAI and compatible
+		{"overflow by another code", 400, `{"error":{"message":"x","code":"context_length_error"}}`, nil, llm.KindContextOverflow},
+		{"long input by code", 400, `{"error":{"message":"x","code":"input_too_long"}}`, nil, llm.KindContextOverflow},
+		{"long prompt by code", 400, `{"error":{"message":"x","code":"prompt_too_long"}}`, nil, llm.KindContextOverflow},
+		{"many tokens", 400, `{"error":{"message":"Bad: too many tokens."}}`, nil, llm.KindContextOverflow},
 		{"chat overflow", 400, `{"error":{"message":"x","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`, nil, llm.KindContextOverflow},
 		{"Responses overflow", 400, `{"error":{"message":"Your input exceeds the context window of this model. Please adjust your input and try again."}}`, nil, llm.KindContextOverflow},
 		{"quota", 429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota"}}`, nil, llm.KindQuota},
