@@ -156,3 +156,34 @@ func TestCancelInTheMiddleOfThreeCallsMakesNoBadRequest(t *testing.T) {
 		llmtest.Call("Wait", textIn{"a"}).Call("Wait", textIn{"b"}).Call("Wait", textIn{"c"}),
 		llmtest.Say("ok"))
 }
+
+// TestHalfACallIsNotRun: wherever in a call the connection breaks, what came of
+// it does not run, and the session goes on. Where a wire has its end mark before
+// the break, the answer is whole.
+func TestHalfACallIsNotRun(t *testing.T) {
+	long := strings.Repeat("much ", 400)
+	for _, after := range []int{1, 3, 5, 8} {
+		t.Run(fmt.Sprint(after), func(t *testing.T) {
+			play := func(t *testing.T) llmtest.Player {
+				return llmtest.Play(t, llmtest.Say("I write.").Call("Echo", textIn{long}).CutAfter(after), llmtest.Say("ok"))
+			}
+			onServers(t, play, func(t *testing.T, srv *llmtest.Server, m llm.Model) {
+				s := open(t)
+				o := agent.Options{Tools: []tool.Tool{echo()}}
+				res, err := run(t, m, o, s, "go")
+				switch {
+				case err == nil:
+					if ms := s.Messages(); res.Calls != 1 || ms[2].Parts[0].(llm.ToolResult).Parts.Text() != "echo "+long {
+						t.Errorf("%+v", res)
+					}
+					return
+				case res.Calls != 0 || res.Stop != agent.StopError || len(s.Dangling()) != 0:
+					t.Fatalf("%+v, %v", res, err)
+				}
+				if res, err = run(t, m, o, s, "go on"); err != nil || res.Text != "ok" {
+					t.Errorf("%+v, %v", res, err)
+				}
+			})
+		})
+	}
+}
