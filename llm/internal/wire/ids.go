@@ -42,7 +42,7 @@ func (s *IDs) Of(id string) string {
 // call: some servers begin anew in every answer, and others refuse that. What is
 // changed is a copy. The messages that follow make no difference to it.
 func Distinct(ms []llm.Message) []llm.Message {
-	used := map[string]bool{}
+	used := make(map[string]bool, len(ms)/2) // a call in every answer
 	for i := range ms {
 		for _, p := range ms[i].Parts {
 			if c, ok := p.(llm.ToolCall); ok {

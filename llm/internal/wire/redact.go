@@ -17,11 +17,17 @@ type redactor struct{ r *strings.Replacer }
 // keys is given, and would be found in ordinary words.
 const minSecret = 7
 
-var secretName = words(`(?i)auth|key|token|secret|cookie|passw|sig$|signature|credential`)
-
 // SecretName reports whether a header or a parameter of that name may hold
 // what authenticates a request.
-func SecretName(name string) bool { return secretName().MatchString(name) }
+func SecretName(name string) bool {
+	name = strings.ToLower(name)
+	for _, w := range [...]string{"auth", "key", "token", "secret", "cookie", "passw", "signature", "credential"} {
+		if strings.Contains(name, w) {
+			return true
+		}
+	}
+	return strings.HasSuffix(name, "sig")
+}
 
 // KeyLike matches what looks like a key of a provider.
 var KeyLike = words(`(?i)\b(?:sk-|sk_|gsk_|xai-|aiza|hf_|pplx-|csk-|r8_|gh[oprsu]_|github_pat_|nvapi-|akia|asia|ya29\.|xox[abprs]-|bearer\s+)[A-Za-z0-9_\-.~+/=]{12,}|\beyj[a-z0-9_-]{10,}\.[a-z0-9_-]{10,}\.[a-z0-9_-]{10,}`)
