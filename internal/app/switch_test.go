@@ -320,3 +320,21 @@ func TestAssumedWindow(t *testing.T) {
 		}
 	}
 }
+
+// A provider that asks for a longer wait than the longest is waited for as long
+// as the settings say that a request may wait in all, and no longer.
+func TestRetryWait(t *testing.T) {
+	for _, wait := range []string{"", "10s"} {
+		w := newWorld(t)
+		w.change = func(o *app.Options) { o.Config.Retry = config.Retry{MaxWait: "1ms", Wait: wait} }
+		replies := []llmtest.Reply{llmtest.Status(http.StatusTooManyRequests, http.Header{"Retry-After-Ms": {"20"}})}
+		if wait != "" {
+			replies = append(replies, llmtest.Say("ok"))
+		}
+		a, _ := w.open(replies...)
+		res, err := a.Agent.Run(t.Context(), a.Session, llm.Text{Text: "hi"})
+		if wait == "" && (err == nil || !strings.Contains(err.Error(), "the provider asks to wait")) || wait != "" && (err != nil || res.Text != "ok") {
+			t.Errorf("wait %q: %v", wait, err)
+		}
+	}
+}

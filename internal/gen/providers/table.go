@@ -14,6 +14,7 @@ import (
 	"github.com/cantle-dev/cantle/llm/gemini"
 	"github.com/cantle-dev/cantle/llm/ollama"
 	"github.com/cantle-dev/cantle/llm/openai"
+	"github.com/cantle-dev/cantle/llm/provider"
 )
 
 // The markers between which the table stands.
@@ -74,7 +75,7 @@ func table(r recorded) (string, error) {
 		row := []string{
 			"`" + p.Name + "`", wires(p, models), streams[p.Wire],
 			of(models, func(m catalog.Model) bool { return !m.Traits.NoTools }, assumed(!p.Traits.NoTools)),
-			of(models, func(m catalog.Model) bool { return m.Traits.Thinking }, assumed(p.Traits.Thinking)),
+			of(models, settable, assumed(p.Traits.Thinking)),
 			of(models, func(m catalog.Model) bool { return m.Traits.Images }, assumed(p.Traits.Images)),
 			caching(p, models), prices, went,
 		}
@@ -89,6 +90,13 @@ func table(r recorded) (string, error) {
 	}
 	fmt.Fprintf(&b, "\nRecorded exchanges as of %s. Of %d with other servers, %d pass.\n\n", r.Date, sum.Passed+sum.Failed, sum.Passed)
 	return b.String(), nil
+}
+
+// settable reports whether a model has an effort that can be set, and that it is
+// known how.
+func settable(m catalog.Model) bool {
+	k, err := provider.Options{}.Describe(m.Provider + ":" + m.ID)
+	return err == nil && k.Info.Traits.Thinking
 }
 
 // of counts models; with none it is otherwise.
