@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -54,6 +55,15 @@ func TestLogin(t *testing.T) {
 	}
 	if st, err := os.Stat(files[0]); err != nil || st.Mode().Perm()&0o077 != 0 {
 		t.Errorf("%v, %v", st, err)
+	}
+	if runtime.GOOS != "windows" {
+		if err := os.Chmod(files[0], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		do("", 1, "!!  key of anthropic: stored in the file; it cannot be used", "doctor", "-m", "demo:offline")
+		if err := os.Chmod(files[0], 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	w.env = append(w.env, "ANTHROPIC_API_KEY=sk-variable")
 	do(secret, 0, "ANTHROPIC_API_KEY goes before it", "login", "anthropic")

@@ -53,7 +53,11 @@ func newDoctor(e Env) *cobra.Command {
 					say(true, "model: %s", text)
 				}
 				for _, l := range m.keyLines() {
-					say(true, "key of %s", l)
+					if l.wrong != nil {
+						say(false, "key of %s; it cannot be used: %v", l.text, l.wrong)
+						continue
+					}
+					say(true, "key of %s", l.text)
 				}
 			}
 			if err := writable(home); err != nil {

@@ -148,9 +148,16 @@ func (e Env) secret(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// keyLines say for each provider that has a key where it is from.
-func (m *models) keyLines() []string {
-	var out []string
+// keyLine says of a provider that has a key where it is from, and why it
+// cannot be used.
+type keyLine struct {
+	text  string
+	wrong error
+}
+
+// keyLines are those of all providers. No keyring and no command is asked.
+func (m *models) keyLines() []keyLine {
+	var out []keyLine
 	for _, n := range m.names() {
 		p, err := m.opts.Find(n)
 		if err != nil {
@@ -160,9 +167,13 @@ func (m *models) keyLines() []string {
 		if err != nil || from == "" {
 			continue
 		}
+		var wrong error
+		if stored(from) {
+			_, wrong = app.Keys(m.e.app(m.home)).Where(n)
+		}
 		line := n + ": " + keyState(m.opts, p)
 		var others []string
-		if kept := m.opts.Keys; kept != nil && from != string(credential.InKeyring) && from != string(credential.InFile) {
+		if kept := m.opts.Keys; kept != nil && !stored(from) {
 			if where := kept.Has(n); where != "" {
 				others = append(others, "the one stored in the "+where)
 			}
@@ -175,7 +186,12 @@ func (m *models) keyLines() []string {
 		if len(others) > 0 {
 			line += ", and goes before " + strings.Join(others, ", ")
 		}
-		out = append(out, line)
+		out = append(out, keyLine{line, wrong})
 	}
 	return out
+}
+
+// stored reports whether a key is from what login keeps.
+func stored(from string) bool {
+	return from == string(credential.InKeyring) || from == string(credential.InFile)
 }

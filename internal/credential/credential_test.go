@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -121,10 +122,10 @@ func TestFiles(t *testing.T) {
 		t.Errorf("%v, %v", l, err)
 	}
 	for _, name := range []string{"openai", "my.co", "../../up", "a/b", "ü"} {
-		if where, err := s.Set(t.Context(), name, "key of "+name); err != nil || where != credential.InFile {
+		if where, err := s.Set(t.Context(), name, "key of "+strconv.QuoteToASCII(name)); err != nil || where != credential.InFile {
 			t.Fatalf("%s: %q, %v", name, where, err)
 		}
-		if key, _, err := s.Get(t.Context(), name); key != "key of "+name || err != nil {
+		if key, _, err := s.Get(t.Context(), name); key != "key of "+strconv.QuoteToASCII(name) || err != nil {
 			t.Errorf("%s: %q, %v", name, key, err)
 		}
 	}
@@ -162,10 +163,14 @@ func TestFiles(t *testing.T) {
 
 func TestBadKeysAndFiles(t *testing.T) {
 	s := credential.Store{Dir: t.TempDir()}
-	for _, secret := range []string{"", " \n", "canary\ncanary", "canary\x00", strings.Repeat("canary", 4000)} {
+	for _, secret := range []string{"", " \n", "canary\ncanary", "canary\x00", strings.Repeat("canary", 4000), "canary\u200bcanary", "canarÿ", "canary\xff"} {
 		if _, err := s.Set(t.Context(), "x", secret); err == nil || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%.20q: %v", secret, err)
 		}
+	}
+	// What begins a pipe's text on Windows is no part of the key.
+	if key, err := credential.Clean("\ufeffcanary\r\n"); key != "canary" || err != nil {
+		t.Errorf("%q, %v", key, err)
 	}
 	for _, name := range []string{"", "a b", "a:b", "a\n", strings.Repeat("x", 101)} {
 		if _, err := s.Set(t.Context(), name, "canary"); err == nil || strings.Contains(err.Error(), "canary") {

@@ -89,9 +89,11 @@ func CheckName(name string) error {
 }
 
 // Clean is a key as it was typed or pasted, without what is around it. One that
-// cannot be a key is an error that does not hold it.
+// cannot be a key is an error that does not hold it. Keys are ASCII: what is not
+// came with the text that a key was copied from, or from a terminal or a pipe
+// with an encoding of its own, and cannot be sent.
 func Clean(secret string) (string, error) {
-	secret = strings.TrimSpace(secret)
+	secret = strings.TrimSpace(strings.TrimPrefix(secret, "\uFEFF"))
 	switch {
 	case secret == "":
 		return "", errors.New("credential: the key is empty")
@@ -99,6 +101,9 @@ func Clean(secret string) (string, error) {
 		return "", fmt.Errorf("credential: the key is longer than %d bytes", maxSecret)
 	case strings.ContainsFunc(secret, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return "", errors.New("credential: the key has control characters in it, as of more than one line")
+	}
+	if i := strings.IndexFunc(secret, func(r rune) bool { return r > 0x7f }); i >= 0 {
+		return "", fmt.Errorf("credential: the key has at byte %d a character that no key has, perhaps an invisible one: copy it anew", i+1)
 	}
 	return secret, nil
 }
