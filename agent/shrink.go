@@ -61,6 +61,9 @@ func (r *runner) askSmaller(err error) (*llm.Response, *llm.Money, error) {
 			r.drain() // observers know of it before the request
 		}
 		if n == 0 {
+			if media && medias == maxNoMedia-1 {
+				return nil, nil, err // there was none: it is about something else
+			}
 			return nil, nil, r.noWayOn(err, media)
 		}
 		r.forget()
@@ -91,7 +94,7 @@ func (r *runner) forget() {
 func (r *runner) noWayOn(err error, media bool) error {
 	info := r.model.Info()
 	if media {
-		return fmt.Errorf("%w; there is no image or document left to take out of the conversation: go back to a point before what was refused, or use another model", err)
+		return fmt.Errorf("%w; this is so also without the images and documents of the conversation: go back to a point before what was refused, or use another model", err)
 	}
 	req := r.request()
 	size := fmt.Sprintf("some %d tokens", llm.Estimate(req))
@@ -173,7 +176,8 @@ func (t *Turn) cuts(e *llm.Error, media bool, size int) []llm.Cut {
 		}
 		return all
 	}
-	o := llm.ShrinkOptions{Tokens: e.Kind == llm.KindContextOverflow}
+	// A limit by the minute counts tokens, too.
+	o := llm.ShrinkOptions{Tokens: e.Kind == llm.KindContextOverflow || e.Status == 429}
 	cuts := llm.Shrink(ms, o)
 	// Half of what could go is not enough where the window is passed by more.
 	if window := t.Model().Info().Context; o.Tokens && window > 0 && size > window {

@@ -272,7 +272,15 @@ func TestAnOldImageIsRejected(t *testing.T) {
 		t.Errorf("%d cleared in %d requests", n, len(m.reqs))
 	}
 	res, err := run(t, m, agent.Options{}, s, "hm")
-	if err == nil || res.Stop != agent.StopError || !strings.Contains(res.Reason, "no image or document left") {
+	if err == nil || res.Stop != agent.StopError || strings.Contains(res.Reason, "images and documents") {
+		t.Errorf("where there is none: %+v, %v", res, err)
+	}
+	m.steps = []step{no, no}
+	if res, err = run(t, m, agent.Options{}, s, "and this?"); err == nil || len(m.steps) != 1 {
+		t.Errorf("%+v, %v", res, err)
+	}
+	m.steps = []step{no, no}
+	if res, err = a.Run(t.Context(), s, image); err == nil || len(m.steps) != 0 || !strings.Contains(res.Reason, "also without the images and documents") {
 		t.Errorf("%+v, %v", res, err)
 	}
 }
