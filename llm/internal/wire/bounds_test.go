@@ -22,17 +22,16 @@ import (
 // bomb is n MiB of block, and what stands before it, in few bytes.
 func bomb(t *testing.T, head, block string, n int) []byte {
 	t.Helper()
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	mib := []byte(strings.Repeat(block, (1<<20)/len(block)))
-	_, _ = io.WriteString(w, head)
-	for range n {
-		_, _ = w.Write(mib)
+	member := func(text string) []byte { // what unpacks one unpacks a row of them
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		_, _ = io.WriteString(w, text)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
+	return append(member(head), bytes.Repeat(member(strings.Repeat(block, (1<<20)/len(block))), n)...)
 }
 
 // TestBombs sends little that unpacks to much: what is kept of it is bounded.
