@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -111,7 +112,7 @@ func (r *runner) noWayOn(err error, media bool) error {
 
 // Shrink makes the view smaller where err says that the provider does not take
 // the request as it is: too large, or with an image or document that it refuses.
-// The largest results and media get stubs, by [session.Compaction] entries; the
+// The largest results and media, those that are pinned last, get stubs, by [session.Compaction] entries; the
 // journal keeps them, and a [Compacted] event says what went. It returns how
 // many pieces that were: none for any other error, and where there is nothing
 // left to take out. [Turn.Request] then builds the request anew.
@@ -177,8 +178,17 @@ func (t *Turn) cuts(e *llm.Error, media bool, size int) []llm.Cut {
 		return all
 	}
 	// A limit by the minute counts tokens, too.
-	o := llm.ShrinkOptions{Tokens: e.Kind == llm.KindContextOverflow || e.Status == 429}
+	all := llm.Shrink(ms, llm.ShrinkOptions{Least: math.MaxInt})
+	pinned := map[llm.Cut]bool{}
+	for i, is := range t.Session.Pinned(all...) {
+		pinned[all[i]] = is
+	}
+	o := llm.ShrinkOptions{Skip: func(c llm.Cut) bool { return pinned[c] }, Tokens: e.Kind == llm.KindContextOverflow || e.Status == 429}
 	cuts := llm.Shrink(ms, o)
+	if len(cuts) == 0 { // then these
+		o.Skip = nil
+		cuts = llm.Shrink(ms, o)
+	}
 	// Half of what could go is not enough where the window is passed by more.
 	if window := t.Model().Info().Context; o.Tokens && window > 0 && size > window {
 		gone := 0

@@ -168,6 +168,30 @@ func TestStillTooLarge(t *testing.T) {
 	}
 }
 
+// TestWhatIsPinnedGoesLast: a pinned result stays while there are others.
+func TestWhatIsPinnedGoesLast(t *testing.T) {
+	skill := tool.New(tool.Spec{Name: "Skill", ReadOnly: true, Access: tool.NoAccess}, func(context.Context, struct{}) (*tool.Result, error) {
+		r := tool.Text("skill " + strings.Repeat("s", 9000))
+		r.Pin = "skill:review"
+		return r, nil
+	})
+	over := step{err: &llm.Error{Kind: llm.KindTooLarge, Message: "too large"}}
+	m := &script{steps: []step{calls(call("a", "Skill", `{}`), call("b", "Read", `{}`)), over, calls(call("c", "Echo", `{}`)), over, say("ok")}}
+	s := open(t)
+	res, err := run(t, m, agent.Options{Tools: []tool.Tool{skill, reader(2000), echo()}}, s, "go")
+	if err != nil || res.Text != "ok" {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	for i, want := range []string{2: "skill sss", 4: "[result of Skill"} {
+		if want == "" {
+			continue
+		}
+		if got := results(llm.Request{Messages: m.reqs[i].Messages[:3]}); len(got) != 2 || !strings.Contains(got[0], want) || !strings.Contains(got[1], "[result of Read") {
+			t.Errorf("request %d has %.60q", i, got)
+		}
+	}
+}
+
 // TestAModelThatReadsItAgain does not go on for ever, and is not refused the call
 // whose result was taken out.
 func TestAModelThatReadsItAgain(t *testing.T) {

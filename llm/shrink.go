@@ -20,6 +20,8 @@ type ShrinkOptions struct {
 	// Keep is how many messages at the end are not touched; 0 is none. What
 	// a provider rejected may be in the last.
 	Keep int
+	// Skip leaves out what it says, such as results that are pinned.
+	Skip func(Cut) bool
 	// Min is the size in bytes of the smallest result that is worth it; default
 	// 1024.
 	Min int
@@ -58,7 +60,7 @@ func Shrink(msgs []Message, o ShrinkOptions) []Cut {
 		return c.Bytes
 	}
 	add := func(c Cut, least int) {
-		if c.Bytes >= least && c.What != "" {
+		if c.Bytes >= least && c.What != "" && (o.Skip == nil || !o.Skip(c)) {
 			all = append(all, c)
 			sum += size(c)
 		}

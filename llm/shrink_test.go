@@ -36,6 +36,7 @@ func TestShrink(t *testing.T) {
 		"small ones, too":   {llm.ShrinkOptions{Least: 1 << 30, Min: 1}, "0/ 1/a 2/b 3/c 4/d 5/e"},
 		"the most tokens":   {llm.ShrinkOptions{Tokens: true, Least: 13_000}, "5/e"},
 		"images by tokens":  {llm.ShrinkOptions{Tokens: true, Least: 21_000}, "3/c 4/d 5/e"},
+		"but one":           {llm.ShrinkOptions{Skip: func(c llm.Cut) bool { return c.CallID == "e" }}, "3/c"},
 		"media":             {llm.ShrinkOptions{Media: true}, "0/ 4/d"},
 		"keep them all":     {llm.ShrinkOptions{Keep: 99}, ""},
 	} {

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -32,6 +33,20 @@ func TestClears(t *testing.T) {
 		t.Errorf("left: %+v", left)
 	}
 	if got := plain(t, s.Messages()); strings.Contains(got, big) || strings.Count(got, "taken out") != 5 {
+		t.Error(got)
+	}
+	pinned := func(id, pin string) session.Message {
+		m := results(id, big)
+		m.Pins = map[string]string{id: pin}
+		return m
+	}
+	for _, d := range []session.Data{
+		calls("p"), pinned("p", "todo"), calls("q"), pinned("q", "skill:review"), calls("r"), pinned("r", "todo"), calls("s", "t"), pinned("t", "skill:other"),
+	} {
+		add(t, s, d)
+	}
+	cuts = llm.Shrink(s.Messages(), llm.ShrinkOptions{Least: 1 << 30})
+	if got := fmt.Sprint(s.Clears(cuts...), s.Pinned(cuts...)); got != "[e14/p e16/q e18/r e20/t] [false true true true]" {
 		t.Error(got)
 	}
 	add(t, s, session.Compaction{Summary: big})

@@ -24,7 +24,7 @@ type view struct {
 	calls   []llm.ToolCall // of the last message, while one of them is open
 	shown   []string       // the ids that the model is shown of them
 	got     []*llm.ToolResult
-	gotAt   []string // where each is: see place
+	gotAt   []spot // where each is
 	missing int
 	ids     map[string]int // all that are shown, and how often they came
 	repairs []Repair
@@ -122,7 +122,7 @@ func (v *view) addAssistant(id string, m Message) {
 	}
 	if len(calls) > 0 {
 		v.calls, v.shown, v.missing = calls, shown, len(calls)
-		v.got, v.gotAt = make([]*llm.ToolResult, len(calls)), make([]string, len(calls))
+		v.got, v.gotAt = make([]*llm.ToolResult, len(calls)), make([]spot, len(calls))
 	}
 }
 
@@ -176,7 +176,7 @@ func (v *view) addUser(id string, m Message) {
 	for _, p := range m.Parts {
 		r, ok := p.(llm.ToolResult)
 		switch {
-		case ok && v.take(id, r):
+		case ok && v.take(id, r, m.Pins[r.CallID]):
 			taken++
 		case ok || empty(p) || !fromUser(p):
 			changed = true
@@ -203,7 +203,7 @@ func (v *view) addUser(id string, m Message) {
 }
 
 // take keeps the result if it answers an open call.
-func (v *view) take(id string, r llm.ToolResult) bool {
+func (v *view) take(id string, r llm.ToolResult, pin string) bool {
 	for i, c := range v.calls {
 		if c.ID != r.CallID {
 			continue
@@ -212,7 +212,7 @@ func (v *view) take(id string, r llm.ToolResult) bool {
 			v.repaired(RepairNoCall, id, r.CallID, "a second result of the call %q is left out", r.CallID)
 			return false
 		}
-		v.got[i], v.gotAt[i] = &r, id+"/"+r.CallID
+		v.got[i], v.gotAt[i] = &r, spot{id + "/" + r.CallID, pin}
 		v.missing--
 		return true
 	}
