@@ -89,6 +89,10 @@ func New(ctx context.Context, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
+	temperature, err := o.temperature()
+	if err != nil {
+		return nil, err
+	}
 	a := &App{Notes: slices.Concat(o.Config.Warnings, set.notes), jobs: builtin.NewJobs()}
 	gate, add, err := o.gate()
 	if err != nil {
@@ -107,7 +111,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 		info := s.model.Info()
 		ag, err := agent.New(s.model, agent.Options{
 			System: o.system(info), Tools: tools(info), Dir: dir, Budget: s.budget, Ask: o.Ask, Now: o.Now,
-			Effort: o.Config.Effort, Schema: o.Schema,
+			Effort: o.Config.Effort, Temperature: temperature, MaxTokens: o.Config.MaxOutputTokens, Schema: o.Schema,
 			Middleware: []agent.Middleware{
 				o.sections(add, info), memory.Middleware(files), o.appended(),
 				notices(dir, o.Now, func() string { return string(gate.Mode()) }), finished(a.jobs), o.todos(info),

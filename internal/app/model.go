@@ -322,3 +322,16 @@ func override(i *llm.Info, m config.Model) error {
 	}
 	return nil
 }
+
+// temperature is that of the settings; nil is the model's own.
+func (o Options) temperature() (*float64, error) {
+	n := o.Config.Temperature
+	if n == nil {
+		return nil, nil
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return nil, Usage("temperature: %w", err)
+	}
+	return &f, nil
+}

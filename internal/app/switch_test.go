@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -270,24 +271,41 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// The id of the user goes along with every request, in the wire's own field.
-func TestUser(t *testing.T) {
-	for wire, want := range map[string]string{llmtest.WireChat: `"user":"u-7"`, llmtest.WireAnthropic: `"metadata":{"user_id":"u-7"}`, "": ""} {
+// What the settings say of each answer goes along with every request, in the
+// wire's own fields; where they say nothing, nothing does.
+func TestGeneration(t *testing.T) {
+	for _, tt := range []struct {
+		wire    string
+		set     bool
+		has, no []string
+	}{
+		{llmtest.WireChat, true, []string{`"user":"u-7"`, `"temperature":0.3`, `"max_tokens":77`}, nil},
+		{llmtest.WireAnthropic, true, []string{`"metadata":{"user_id":"u-7"}`, `"temperature":0.3`, `"max_tokens":77`}, nil},
+		{llmtest.WireChat, false, nil, []string{`"user"`, `"temperature"`, `"max_tokens"`}},
+	} {
 		w := newWorld(t)
 		var other *llmtest.Server
 		w.change = func(o *app.Options) {
-			o.Config.User = "u-7"
-			at := wire
-			if at == "" {
-				at, o.Config.User = llmtest.WireChat, ""
+			if tt.set {
+				warm := json.Number("0.3")
+				o.Config.User, o.Config.Temperature, o.Config.MaxOutputTokens = "u-7", &warm, 77
 			}
-			other = second(t, o.Config, "other", at, llmtest.Play(t, llmtest.Say("ok")))
+			other = second(t, o.Config, "other", tt.wire, llmtest.Play(t, llmtest.Say("ok")))
 			o.Config.Model = "other:m"
 		}
 		a, _ := w.open()
 		say(t, a, "hi")
-		if body := string(other.Requests()[0].Body); !strings.Contains(body, want) || want == "" && strings.Contains(body, `"user":`) {
-			t.Errorf("%s: %.500s", wire, body)
+		body := string(other.Requests()[0].Body)
+		body = body[:min(len(body), 400)] + body[max(0, len(body)-400):]
+		for _, want := range tt.has {
+			if !strings.Contains(string(other.Requests()[0].Body), want) {
+				t.Errorf("%s: no %s in %s", tt.wire, want, body)
+			}
+		}
+		for _, no := range tt.no {
+			if strings.Contains(string(other.Requests()[0].Body), no+":") {
+				t.Errorf("%s: %s in %s", tt.wire, no, body)
+			}
 		}
 	}
 }

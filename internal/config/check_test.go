@@ -15,6 +15,8 @@ import (
 var bad = map[string]map[string]string{
 	"model":                             {`1`: "text is wanted, a number came", `["a:b"]`: "a list came"},
 	"effort":                            {`"huge"`: `"huge" is not one of off, minimal`, `2`: "a number came"},
+	"temperature":                       {`"warm"`: "is not a number from 0 to 2", `[]`: "a list came", `2.5`: "2.5 is not a number from 0 to 2", `-1`: "-1 is not"},
+	"maxOutputTokens":                   {`"8k"`: "text came", `-1`: "-1 is not a number of tokens"},
 	"maxTurns":                          {`"9"`: "text came", `1.5`: "1.5 is not a whole number", `-1`: "-1 is not", `9999999999999999999999`: "is not a whole number", `true`: "true came"},
 	"maxTokens":                         {`"9"`: "text came", `1e99`: "1e99 is not", `-2`: "-2 is not"},
 	"maxCost":                           {`1.5`: `an amount of US dollars such as "1.50" is wanted, a number came`, `"-1"`: "is not an amount", `"much"`: "is not an amount", `"99999999999"`: "is not an amount"},

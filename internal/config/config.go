@@ -21,11 +21,16 @@ import (
 
 // Config is the settings.
 type Config struct {
-	Model     string     `json:"model,omitempty"`
-	Effort    llm.Effort `json:"effort,omitempty"`
-	MaxTurns  int        `json:"maxTurns,omitempty"`
-	MaxTokens int64      `json:"maxTokens,omitempty"`
-	MaxCost   string     `json:"maxCost,omitempty"` // US dollars
+	Model  string     `json:"model,omitempty"`
+	Effort llm.Effort `json:"effort,omitempty"`
+	// Temperature is of the sampling, where the model takes one; nil (default) is
+	// the model's own.
+	Temperature *json.Number `json:"temperature,omitempty"`
+	// MaxOutputTokens bounds each answer; 0 (default) is the model's own bound.
+	MaxOutputTokens int    `json:"maxOutputTokens,omitempty"`
+	MaxTurns        int    `json:"maxTurns,omitempty"`
+	MaxTokens       int64  `json:"maxTokens,omitempty"`
+	MaxCost         string `json:"maxCost,omitempty"` // US dollars
 	// MaxContextTokens is the window to work in, of whatever model; 0 (default)
 	// is the model's own.
 	MaxContextTokens int `json:"maxContextTokens,omitempty"`

@@ -24,6 +24,8 @@ type rule struct {
 // rules are by key; a star stands for a name that the user gives.
 var rules = map[string]rule{
 	"effort":                            {want: "one of " + efforts(), ok: oneOf(llm.Efforts()...)},
+	"temperature":                       {want: "a number from 0 to 2", ok: temperature},
+	"maxOutputTokens":                   {want: "a number of tokens, not less than 0", ok: atLeast(0)},
 	"maxTurns":                          {want: "a whole number that is not less than 0", ok: atLeast(0)},
 	"maxContextTokens":                  {want: "a number of tokens, not less than 0", ok: atLeast(0)},
 	"maxTokens":                         {want: "a whole number that is not less than 0", ok: atLeast(0)},
@@ -77,6 +79,13 @@ var (
 	errEmpty = errors.New("it is empty")
 	errForm  = errors.New("it is of another form")
 )
+
+func temperature(s string) error {
+	if f, err := strconv.ParseFloat(s, 64); err != nil || !(f >= 0 && f <= 2) {
+		return errForm
+	}
+	return nil
+}
 
 // opaque is an id that may be told to others. What is an address is none.
 func opaque(s string) error {
