@@ -205,6 +205,32 @@ func TestBadKeysAndFiles(t *testing.T) {
 	}
 }
 
+// What a program that was killed left beside a key's file goes with the next
+// login, if it is old, and with logout.
+func TestLeftovers(t *testing.T) {
+	s := credential.Store{Dir: t.TempDir()}
+	leave := func(base string, age time.Duration) string {
+		t.Helper()
+		name := filepath.Join(s.Dir, base)
+		if err := os.WriteFile(name, []byte("canary"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		when := time.Now().Add(-age)
+		if err := os.Chtimes(name, when, when); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	there := func(name string) bool { _, err := os.Stat(name); return err == nil }
+	old, young, other := leave(".x.json.AAAA.tmp", time.Hour), leave(".x.json.BBBB.tmp", 0), leave(".y.json.CCCC.tmp", time.Hour)
+	if _, err := s.Set(t.Context(), "x", "key"); err != nil || there(old) || !there(young) || !there(other) {
+		t.Errorf("%v: %v, %v, %v", err, there(old), there(young), there(other))
+	}
+	if err := s.Delete(t.Context(), "x"); err != nil || there(young) || !there(other) {
+		t.Errorf("%v: %v, %v", err, there(young), there(other))
+	}
+}
+
 // stuck never answers, as a keyring that asks a user who is not there.
 type stuck struct{ until chan struct{} }
 

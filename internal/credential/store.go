@@ -139,7 +139,25 @@ func (s *Store) Set(ctx context.Context, name, secret string) (Where, error) {
 	if err != nil {
 		return "", fmt.Errorf("credential: storing the key of %s: %w", name, err)
 	}
+	s.sweep(name, time.Minute)
 	return f.Where, nil
+}
+
+// sweep removes what a program that was killed while it wrote the file of that
+// name left beside it, which may hold a key. What is younger than age may be of
+// a program that is writing now.
+func (s *Store) sweep(name string, age time.Duration) {
+	left, _ := os.ReadDir(s.Dir) // where it cannot be read there is nothing to be done
+	begin := "." + filepath.Base(s.path(name))
+	begin = begin[:min(len(begin), 1+100)] + "." // as package atomicfile names them
+	for _, e := range left {
+		if !strings.HasPrefix(e.Name(), begin) || !strings.HasSuffix(e.Name(), ".tmp") {
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) >= age {
+			_ = os.Remove(filepath.Join(s.Dir, e.Name()))
+		}
+	}
 }
 
 // Get returns the key of that name and where it is kept. That there is none is
@@ -175,6 +193,7 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
+	s.sweep(name, 0)
 	f, err := s.read(name)
 	if errors.Is(err, ErrNotFound) {
 		return err
