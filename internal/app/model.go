@@ -195,6 +195,9 @@ func assumed(k provider.Known) []string {
 		return nil
 	}
 	note := fmt.Sprintf("nothing is known of %s: a window of %d tokens is assumed; models.%q.context says another", k.Ref, k.Info.Context, k.Ref)
+	if k.Report == nil && k.Provider.List != "none" {
+		note += ", and cantle models refresh " + k.Provider.Name + " asks for it"
+	}
 	if len(k.Near) > 0 {
 		note += "; the nearest names are " + strings.Join(k.Near, ", ")
 	}

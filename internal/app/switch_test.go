@@ -316,7 +316,7 @@ func TestAssumedWindow(t *testing.T) {
 		model, want string
 		own         config.Model
 	}{
-		{"groq:llama-3.3-70b-versatil", `nothing is known of groq:llama-3.3-70b-versatil: a window of 128000 tokens is assumed; models."groq:llama-3.3-70b-versatil".context says another; the nearest names are llama-3.3-70b-versatile`, config.Model{}},
+		{"groq:llama-3.3-70b-versatil", `nothing is known of groq:llama-3.3-70b-versatil: a window of 128000 tokens is assumed; models."groq:llama-3.3-70b-versatil".context says another, and cantle models refresh groq asks for it; the nearest names are llama-3.3-70b-versatile`, config.Model{}},
 		{"groq:new", "", config.Model{Context: 5000}},
 		{"groq:llama-3.1-8b-instant", "", config.Model{}},
 		{"mine:m", "nothing is known of mine:m: a window of 8192 tokens", config.Model{}},

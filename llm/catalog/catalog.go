@@ -116,19 +116,3 @@ const (
 	UnknownLocal  = 8_192
 	UnknownHosted = 128_000
 )
-
-// Info is what is assumed of a model of the provider's that the catalog does
-// not have.
-func (p Provider) Info(model string) llm.Info {
-	info := llm.Info{Provider: p.Name, Name: model, Wire: p.Wire, Context: p.Context, Output: p.Output, Traits: p.Traits}
-	if info.Context == 0 {
-		info.Context = UnknownHosted
-		if p.Local {
-			info.Context = UnknownLocal
-		}
-	}
-	if p.Local {
-		info.Price = &llm.Price{}
-	}
-	return info
-}
