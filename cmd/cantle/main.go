@@ -13,9 +13,9 @@ import (
 
 func main() {
 	sandbox.Main() // first: this process may be the helper
-	// A run is short and its heap small: collecting half as often costs a few MiB
-	// and saves a fifth of its work. What GOGC says counts before that.
-	if set := debug.SetGCPercent(200); set != 100 {
+	// A run is short and its heap small: collecting less often costs 2 MiB and
+	// saves a tenth of its work. What GOGC says counts before that.
+	if set := debug.SetGCPercent(150); set != 100 {
 		debug.SetGCPercent(set)
 	}
 	_ = procguard.Hide() // where it cannot, the manual says what that means
