@@ -192,6 +192,33 @@ func TestOddFlagsAreUsage(t *testing.T) {
 	}
 }
 
+func TestLinesWithoutEnd(t *testing.T) {
+	w := newWorld(t)
+	w.use(llmtest.WireChat, "http://127.0.0.1:1")
+	line := `{"type":"user","text":"` + strings.Repeat("a", 17<<20)
+	out, errs, code := w.runWith(line, "--input", "stream-json", "-o", "json")
+	if doc := decode(t, out); code != 2 || !strings.Contains(out, "longer than 16 MiB") {
+		t.Errorf("exit %d, %v, %s", code, doc, errs)
+	}
+}
+
+func TestHomeThatCannotBeWritten(t *testing.T) {
+	w := newWorld(t)
+	home := w.dir + "/home"
+	if err := os.MkdirAll(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.write("home/sessions", "a file where the folder is to be")
+	w.env = append(w.env, "CANTLE_HOME="+home)
+	w.model = []string{"-m", "demo:offline"}
+	if out, errs, code := w.run("hi"); code == 0 || out != "" || !strings.Contains(errs, "CANTLE_HOME") || !strings.Contains(errs, "--no-session") {
+		t.Errorf("exit %d, %s%s", code, out, errs)
+	}
+	if out, errs, code := w.run("--no-session", "hi"); code != 0 {
+		t.Errorf("exit %d, %s%s", code, out, errs)
+	}
+}
+
 // exec runs the program with arguments that are not run's, and no terminal.
 func (w *world) exec(args ...string) (string, string, int) {
 	w.t.Helper()

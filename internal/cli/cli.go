@@ -84,6 +84,7 @@ func Main(ctx context.Context, e Env, args []string) int {
 	root.SetIn(e.In)
 	root.SetOut(e.Out)
 	root.SetErr(e.Err)
+	completions(root, e, args)
 	cmd, err := root.ExecuteContextC(ctx)
 	var code exit
 	var bad *flagError

@@ -66,10 +66,25 @@ func (c *conversation) next() (Line, error) {
 		}
 		return l, fmt.Errorf("this line of input has the type %q: use user, steer, followup, answer or interrupt", l.Type)
 	}
-	if err := c.sc.Err(); err != nil {
-		return Line{}, fmt.Errorf("standard input: %w: %w", err, io.EOF)
+	switch err := c.sc.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return Line{}, &endError{fmt.Errorf("standard input: a line is longer than %d MiB, and what follows is not read", maxLine>>20)}
+	case err != nil:
+		return Line{}, &endError{fmt.Errorf("standard input: %w", err)}
 	}
 	return Line{}, io.EOF
+}
+
+// endError is that the input ended in a failure: it is an io.EOF too.
+type endError struct{ err error }
+
+func (e *endError) Error() string   { return e.err.Error() }
+func (e *endError) Unwrap() []error { return []error{e.err, io.EOF} }
+
+// failed reports whether err ended the input otherwise than in order.
+func failed(err error) bool {
+	_, ok := errors.AsType[*endError](err)
+	return ok
 }
 
 // first returns the prompt that opens the conversation. A session that is gone
@@ -80,14 +95,14 @@ func (c *conversation) first(_ context.Context, resumed bool) (string, error) {
 	case resumed && err == nil && l.Type == "answer":
 		c.answer(l)
 		return "", nil
-	case resumed && errors.Is(err, io.EOF):
+	case resumed && errors.Is(err, io.EOF) && !failed(err):
 		c.end()
 		return "", nil
 	}
 	if err == nil && l.Type != "user" {
 		err = fmt.Errorf("the first line of input must be of the type user, not %s", l.Type)
 	}
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) && !failed(err) {
 		err = errors.New("there is no prompt: standard input has no line of the type user")
 	}
 	if err != nil {
@@ -116,11 +131,14 @@ func (c *conversation) unasked(s *session.Session) error {
 
 // follow takes what comes while the run goes on. Lines that are not understood
 // are answered with a warning, and the run goes on.
-func (c *conversation) follow(st *agent.Stream, stop func(), out output) {
+func (c *conversation) follow(ctx context.Context, st *agent.Stream, stop func(), out output) {
 	for {
 		l, err := c.next()
 		switch {
 		case errors.Is(err, io.EOF):
+			if failed(err) && ctx.Err() == nil {
+				out.complain(err.Error())
+			}
 			c.end()
 			return
 		case err != nil:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -269,6 +270,10 @@ func (f *flags) open(ctx context.Context, e Env, ask agent.AskFunc) (*app.App, e
 	})
 	if err == nil {
 		a.Notes = append(slices.Clip(a.Notes), effortNote(c.Effort, a.Info)...)
+	}
+	var at *fs.PathError
+	if errors.As(err, &at) && !f.noSession && strings.HasPrefix(at.Path, filepath.Join(home, "sessions")) {
+		err = fmt.Errorf("%w\n  Set CANTLE_HOME to a folder that can be written, or record nothing with --no-session", err)
 	}
 	return a, err
 }

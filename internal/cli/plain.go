@@ -26,6 +26,9 @@ type plain struct {
 	a    *app.App
 	// ended tells the signal that ends the talk.
 	ended func() os.Signal
+	// between has the Ctrl-C that came while there was neither a run nor a
+	// prompt to take it.
+	between chan os.Signal
 }
 
 // plainLoop talks until the input ends. A line that ends in a backslash goes
@@ -54,9 +57,9 @@ func plainLoop(ctx context.Context, e Env, f *flags) error {
 	p.ended = ended
 	// Ctrl-C is for the run or the prompt, also in the moments between them.
 	if !signal.Ignored(os.Interrupt) {
-		between := make(chan os.Signal, 1)
-		signal.Notify(between, os.Interrupt)
-		defer signal.Stop(between)
+		p.between = make(chan os.Signal, 1)
+		signal.Notify(p.between, os.Interrupt)
+		defer signal.Stop(p.between)
 	}
 	fmt.Fprintf(e.Err, "Cantle, with %s. /help says what can be typed; /exit ends.\n", clean(p.a.Info.Ref()))
 	if p.a.Info.Traits.StandIn {
@@ -97,6 +100,17 @@ func plainLoop(ctx context.Context, e Env, f *flags) error {
 	}
 }
 
+// missed takes the Ctrl-C that nothing has taken, and reports whether there was
+// one. What has taken its own calls it before it gives the signal back.
+func (p *plain) missed() bool {
+	select {
+	case <-p.between: // nil has none
+		return true
+	default:
+		return false
+	}
+}
+
 // leave gives the terminal back where the program ends at once.
 func (p *plain) leave(int) { p.line.close() }
 
@@ -126,7 +140,10 @@ func (p *plain) command(text string) (in llm.Parts, done bool) {
 // of the run is told and the talk goes on; what it returns ends the talk.
 func (p *plain) say(ctx context.Context, in ...llm.Part) error {
 	ctx, stop, _ := notify(ctx, p.leave, os.Interrupt)
-	defer stop()
+	defer func() {
+		p.missed()
+		stop()
+	}()
 	if len(in) == 0 {
 		if err := settle(ctx, p.a.Session, p.ask.ask); err != nil {
 			return err
@@ -169,16 +186,22 @@ func (p *plain) read(ctx context.Context) (string, error) {
 			prompt = "… "
 		}
 		rctx, stop, broken := notify(ctx, p.leave, os.Interrupt)
-		l, err := p.line.read(rctx, prompt)
+		l, err := "", context.Canceled
+		missed := p.missed()
+		if !missed {
+			l, err = p.line.read(rctx, prompt)
+			p.missed()
+		}
 		stop()
+		broke := missed || broken() != nil
 		switch {
 		case p.ended() != nil:
 			return "", exit(ExitTerminated)
-		case err != nil && broken() != nil && !p.e.InTTY:
+		case err != nil && broke && !p.e.InTTY:
 			return "", exit(ExitInterrupted)
-		case err != nil && broken() != nil && p.line.interrupt():
+		case err != nil && broke && p.line.interrupt():
 			return "", errQuit
-		case errors.Is(err, errCleared), err != nil && broken() != nil:
+		case errors.Is(err, errCleared), err != nil && broke:
 			fmt.Fprintln(p.e.Err, "Ctrl-C again ends, as Ctrl-D does.")
 			b.Reset()
 			continue

@@ -201,7 +201,7 @@ func (f *runFlags) carryOut(ctx context.Context, b *beginning, out output, ended
 	}
 	st := b.app.Agent.Stream(ctx, s, in...)
 	if conv != nil {
-		go conv.follow(st, stop, out)
+		go conv.follow(ctx, st, stop, out)
 	}
 	for ev, err := range st.Events() {
 		if err != nil {
