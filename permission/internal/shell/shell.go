@@ -101,10 +101,11 @@ const (
 // Command is one simple command.
 type Command struct {
 	// Words are the program and its arguments, expanded as bash would as far as
-	// can be known. Empty for an assignment or a redirect alone.
+	// can be known. Empty for an assignment or a redirect alone: such a command
+	// is covered when its accesses are, and by no rule if it has assignments.
 	Words     []Word
 	Assigns   []Assign   // in front of the command, or by export, declare and their kind
-	Redirects []Redirect // of this command and of what is around it
+	Redirects []Redirect // a compound command's are in a Command of their own, without words
 	// Via are the programs that would run this one, outermost first: sudo, sh,
 	// xargs, find … They are in Commands too, in front of it.
 	Via []string

@@ -1,0 +1,191 @@
+package shell
+
+import (
+	"strings"
+
+	"github.com/cantle-dev/cantle/tool"
+)
+
+// gitConfigRuns are the ends of the names of git's settings that hold a command.
+var gitConfigRuns = []string{
+	"pager", "editor", "command", "cmd", "fsmonitor", "hookspath", "askpass", "helper", "textconv", "driver", "program",
+	"external", "clean", "smudge", "process", "uploadpack", "receivepack", "proxy", "vcs", "alternaterefscommand", "path", "browser", "tool", "packobjectshook", "update",
+}
+
+func (w *walker) git(at int) {
+	c := w.out.Commands[at]
+	t := known()
+	global := sortArgs(t.gitFlags, c.Words[1:], true, false)
+	harmless := w.options(at, global)
+	for _, o := range global.options {
+		switch o.name {
+		case "c", "config-env":
+			w.gitSetting(at, o.value)
+		case "C":
+			harmless = false
+			w.access(at, tool.Read, o.value, true)
+			dirs := w.out.Commands[at].Dirs
+			w.out.Commands[at].Dirs = nil
+			defer func() { w.retarget(at, dirs) }()
+		case "exec-path", "git-dir", "work-tree":
+			if o.has {
+				w.access(at, tool.Read, o.value, true)
+				if o.name == "exec-path" {
+					w.access(at, tool.Exec, o.value, true)
+				}
+			}
+		}
+	}
+	if len(global.operands) == 0 {
+		w.out.Commands[at].ReadOnly = harmless && !global.unknown && !global.doubt && w.quiet(at)
+		return
+	}
+	verb, rest := global.operands[0], global.operands[1:]
+	if !verb.Known || verb.Glob {
+		if !w.doubt {
+			w.reasonAt(c.Start, c.End, Computed, "the command of git is computed")
+		}
+		return
+	}
+	r, ok := t.git[verb.Text]
+	if len(rest) > 0 && rest[0].Known {
+		if of, found := t.git[verb.Text+" "+rest[0].Text]; found {
+			r, ok, rest = of, true, rest[1:]
+		} else if verb.Text == "bundle" || verb.Text == "notes" {
+			ok = false
+		}
+	}
+	if ok {
+		a := sortArgs(r.flags, rest, false, false)
+		plain := w.options(at, a)
+		sure := w.operands(at, r, a)
+		w.out.Commands[at].ReadOnly = harmless && plain && sure && !global.unknown && !a.unknown && !a.doubt && firstKnown(global) && w.quiet(at)
+		w.out.Commands[at].Complete = w.out.Commands[at].ReadOnly
+		if !a.unknown {
+			return
+		}
+	}
+	a := sortArgs(t.gitExec, rest, false, false)
+	if !ok {
+		w.options(at, a)
+	} else {
+		for _, o := range a.options {
+			if o.does&executes != 0 && o.has {
+				w.run(at, o.value)
+			}
+		}
+	}
+	w.gitVerb(at, verb.Text, rest, a)
+}
+
+// firstKnown says that nothing unsure stands in front of git's command.
+func firstKnown(a args) bool { return !a.doubt || a.rest == 0 }
+
+// retarget puts the accesses of git -C under no directory that is known.
+func (w *walker) retarget(at int, dirs []string) {
+	c := &w.out.Commands[at]
+	for i := range c.Accesses {
+		a := &c.Accesses[i]
+		if (a.Op == tool.Read || a.Op == tool.Write) && i > 0 && !strings.HasPrefix(a.Target, "/") {
+			a.Known = false
+		}
+	}
+	c.Dirs = dirs
+}
+
+// gitSetting looks at name=value of git -c.
+func (w *walker) gitSetting(at int, word Word) {
+	key, _, _ := strings.Cut(word.Text, "=")
+	value := cut(word, len(key)+1)
+	key = strings.ToLower(key)
+	if strings.HasPrefix(key, "alias.") || strings.HasPrefix(value.Text, "!") {
+		w.run(at, cut(value, len(value.Text)-len(strings.TrimPrefix(value.Text, "!"))))
+		return
+	}
+	for _, end := range gitConfigRuns {
+		if strings.HasSuffix(key, end) && value.Text != "" && value.Text != "false" && value.Text != "cat" {
+			w.run(at, value)
+			return
+		}
+	}
+	if !word.Known && !w.doubt {
+		c := w.out.Commands[at]
+		w.reasonAt(c.Start, c.End, Computed, "a setting of git is computed")
+	}
+}
+
+// gitVerb finds what git's commands run, write and connect to.
+func (w *walker) gitVerb(at int, verb string, rest []Word, a args) {
+	all := a.operands
+	switch verb {
+	case "bisect":
+		if len(rest) > 1 && rest[0].Text == "run" {
+			w.words(at, false, rest[1:], nil)
+		}
+	case "submodule":
+		for i, o := range rest {
+			if o.Text == "foreach" {
+				text := Word{Known: true}
+				for _, word := range rest[i+1:] {
+					if strings.HasPrefix(word.Text, "-") {
+						continue
+					}
+					text.Known = text.Known && word.Known
+					text.Text += word.Text + " "
+				}
+				w.run(at, text)
+			}
+		}
+	case "config":
+		for i, o := range rest {
+			if strings.HasPrefix(o.Text, "!") {
+				w.run(at, cut(o, 1))
+			} else if i > 0 && strings.Contains(rest[i-1].Text, ".") {
+				for _, end := range gitConfigRuns {
+					if strings.HasSuffix(strings.ToLower(rest[i-1].Text), end) {
+						w.access(at, tool.Exec, o, false)
+						break
+					}
+				}
+			}
+		}
+	case "clone", "fetch", "pull", "push", "ls-remote", "archive":
+		for i, o := range all {
+			if after, ok := strings.CutPrefix(o.Text, "ext::"); ok {
+				w.run(at, cut(o, len(o.Text)-len(after)))
+				continue
+			}
+			if i == 0 && verb != "archive" {
+				before, _, scp := strings.Cut(o.Text, ":")
+				if strings.Contains(o.Text, "://") || !scp {
+					w.access(at, tool.Connect, o, false)
+				} else {
+					o.Text = before
+					w.access(at, tool.Connect, o, false)
+				}
+				if !strings.Contains(o.Text, "://") && !scp {
+					n := len(w.out.Commands[at].Accesses) - 1
+					w.out.Commands[at].Accesses[n].Known = false // a remote by its name
+				}
+			}
+			if i == 1 && verb == "clone" {
+				w.access(at, tool.Write, o, true)
+			}
+		}
+		if verb == "clone" && len(all) == 1 {
+			w.access(at, tool.Write, Word{Text: ".", Known: true}, true)
+		}
+	case "add":
+		for _, o := range all {
+			w.access(at, tool.Read, o, true)
+		}
+	case "rm", "mv", "checkout", "restore", "clean", "apply":
+		for _, o := range all {
+			w.access(at, tool.Write, o, true)
+		}
+	case "worktree":
+		if len(all) > 1 && (all[0].Text == "add" || all[0].Text == "remove") {
+			w.access(at, tool.Write, all[1], true)
+		}
+	}
+}

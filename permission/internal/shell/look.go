@@ -1,0 +1,335 @@
+package shell
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cantle-dev/cantle/tool"
+)
+
+// maxThrough is how many programs that run another may stand before one.
+const maxThrough = 32
+
+// maxSteps bounds the work of looking through a whole text.
+const maxSteps = 20000
+
+// through runs f for what a command runs.
+func (w *walker) through(at int, transparent bool, f func()) {
+	c := &w.out.Commands[at]
+	*w.steps++
+	if w.depth >= maxThrough || *w.steps > maxSteps {
+		if w.o.MaxCommands >= 0 && w.err == nil {
+			w.err = fmt.Errorf("shell: %w: programs that run programs, more than %d deep or %d in all", ErrLimit, maxThrough, maxSteps)
+			return
+		}
+		// Every word may be a command.
+		for i := range c.Words {
+			w.out.Commands = append(w.out.Commands, Command{Words: c.Words[i:], Doubt: true, Start: c.Start, End: c.End})
+		}
+		return
+	}
+	via, wasTransparent, fixed, dirs := w.via, w.transparent, w.fixed, w.dirs
+	name := c.Name()
+	w.via = append(slices.Clip(slices.Clone(via)), name)
+	w.transparent = wasTransparent && transparent
+	if w.fixed == nil {
+		w.fixed = &span{from: c.Start, to: c.End}
+	}
+	w.depth++
+	f()
+	w.depth--
+	w.via, w.transparent, w.fixed = via, wasTransparent, fixed
+	if name != "command" && name != "builtin" && name != "eval" {
+		w.dirs = dirs // what it runs is another process
+	}
+}
+
+// words runs a command of words within one.
+func (w *walker) words(at int, transparent bool, words []Word, assigns []Assign) {
+	if len(words) == 0 {
+		return
+	}
+	w.through(at, transparent, func() {
+		c := Command{Words: words, Assigns: assigns}
+		c.Start, c.End = w.fixed.from, w.fixed.to
+		w.emit(c)
+	})
+}
+
+// doubtful adds each end of the words as a command, for deny rules.
+func (w *walker) doubtful(at int, words []Word) {
+	if w.ends {
+		return // they are ends of what is being added
+	}
+	was := w.doubt
+	w.doubt, w.ends = true, true
+	for i := range words {
+		if i >= maxThrough {
+			c := w.out.Commands[at]
+			w.out.Commands = append(w.out.Commands, Command{Words: words[i:], Doubt: true, Start: c.Start, End: c.End, Via: c.Via})
+			continue
+		}
+		w.words(at, false, words[i:], nil)
+	}
+	w.doubt, w.ends = was, false
+}
+
+// run analyses a text that a command runs.
+func (w *walker) run(at int, text Word) {
+	c := w.out.Commands[at]
+	if !text.Known || text.Glob {
+		if !w.doubt {
+			w.reasonAt(c.Start, c.End, Computed, fmt.Sprintf("the text that %s runs is computed", c.Name()))
+		}
+		w.roughly(at, text.Text)
+		return
+	}
+	if w.doubt {
+		w.roughly(at, text.Text)
+		return
+	}
+	w.through(at, false, func() {
+		file, err := parse(text.Text)
+		var why string
+		switch {
+		case err != nil:
+			why = fmt.Sprintf("the text that %s runs is not parsable", c.Name())
+		case depthOf(text.Text) > w.o.MaxDepth:
+			why = "nested too deep"
+		default:
+			if reasons := append(suspectBytes(text.Text), suspectSyntax(text.Text, file)...); len(reasons) > 0 {
+				why = "in the text that " + c.Name() + " runs: " + reasons[0].Text
+			}
+		}
+		if why != "" {
+			w.reasonAt(c.Start, c.End, Misread, why)
+			for _, view := range views(text.Text) {
+				w.rough(view)
+			}
+			return
+		}
+		outer, place, home, lost := w.text, w.place, w.noHome, w.lost
+		w.text = text.Text
+		w.place |= InText
+		w.file(file)
+		w.text, w.place = outer, place
+		if c.Name() != "eval" && c.Name() != "trap" {
+			w.noHome, w.lost = home, lost
+		}
+	})
+}
+
+// roughly adds the commands of a text in doubt.
+func (w *walker) roughly(at int, text string) {
+	w.through(at, false, func() {
+		for _, view := range views(text) {
+			w.rough(view)
+		}
+	})
+}
+
+// trusted says that a program's name stands for the system's program.
+func trusted(c *Command) bool {
+	name := c.Name()
+	switch c.Words[0].Text {
+	case name, "/bin/" + name, "/usr/bin/" + name, "/usr/local/bin/" + name:
+		return name != ""
+	}
+	return false
+}
+
+// look says what a command touches and finds what it runs.
+func (w *walker) look(at int) {
+	c := &w.out.Commands[at]
+	first := c.Words[0]
+	if !first.Known || first.Glob || first.Many {
+		if !w.doubt {
+			w.reasonAt(c.Start, c.End, Computed, "the name of the program is computed")
+		}
+		if len(c.Words) > 1 {
+			w.doubtful(at, c.Words[1:])
+		}
+		return
+	}
+	if !w.doubt && strings.ContainsFunc(first.Text, func(r rune) bool { return r >= 0x80 }) {
+		w.reasonAt(c.Start, c.End, Misread, "the name of the program has letters that may look like others")
+	}
+	name := c.Name()
+	t := known()
+	if wr, ok := t.wraps[name]; ok && w.wrapper(at, wr) {
+		return
+	}
+	if listed(shells, name) {
+		w.shell(at)
+		return
+	}
+	if evals, ok := t.interpreter(name); ok {
+		w.interpreter(at, evals)
+		return
+	}
+	w.redefines(c)
+	if r, ok := t.programs[name]; ok {
+		w.program(at, r)
+	}
+	if len(w.out.Commands) > at {
+		c = &w.out.Commands[at]
+		if len(w.via) == 0 || inShell(w.via) {
+			w.move(c)
+		}
+	}
+}
+
+// inShell says that all of these run what they run in the shell itself.
+func inShell(via []string) bool {
+	for _, v := range via {
+		if v != "command" && v != "builtin" && v != "eval" {
+			return false
+		}
+	}
+	return true
+}
+
+// redefines finds the builtins that change what later commands mean.
+func (w *walker) redefines(c *Command) {
+	if w.doubt {
+		return
+	}
+	say := func(kind Kind, text string) { w.reasonAt(c.Start, c.End, kind, text) }
+	rest := c.Words[1:]
+	switch c.Name() {
+	case "alias", "unalias", "shopt", "enable", "hash", "unset":
+		if len(rest) > 0 || c.Name() == "enable" {
+			say(Redefine, c.Name()+" changes what later commands mean")
+		}
+	case "read", "mapfile", "readarray", "getopts", "local", "export", "declare", "typeset", "readonly", "let":
+		for _, word := range rest {
+			if !word.Known || strings.ContainsAny(word.Text, "[]") {
+				say(Computed, "a name of a variable that is computed, or has a subscript")
+				return
+			}
+			if (c.Name() == "read" || c.Name() == "mapfile" || c.Name() == "readarray") && isName(word.Text) && !ownVariable(word.Text) {
+				say(Redefine, c.Name()+" sets a variable that programs may read")
+				return
+			}
+		}
+	case "printf":
+		if len(rest) > 0 && (!rest[0].Known || strings.HasPrefix(rest[0].Text, "-v")) {
+			say(Redefine, "printf may set a variable")
+		}
+	case "wait":
+		if slices.ContainsFunc(rest, func(w Word) bool { return !w.Known || strings.HasPrefix(w.Text, "-") }) {
+			say(Redefine, "wait may set a variable")
+		}
+	case "test", "[":
+		for i, word := range rest {
+			if !word.Known && word.Many || word.Known && (word.Text == "-v" || word.Text == "-R") {
+				if i+1 < len(rest) && rest[i+1].Known && isName(rest[i+1].Text) {
+					continue
+				}
+				say(Computed, "a test of a variable evaluates the subscript in its name")
+				return
+			}
+			if !word.Known && word.Prefix == "" && i == 0 && len(rest) > 1 {
+				say(Computed, "a test that is computed")
+				return
+			}
+		}
+	}
+}
+
+// shell looks into sh -c and its kind.
+func (w *walker) shell(at int) {
+	c := w.out.Commands[at]
+	say := func(kind Kind, text string) {
+		if !w.doubt {
+			w.reasonAt(c.Start, c.End, kind, text)
+		}
+	}
+	rest := c.Words[1:]
+	text, stdin := false, false
+	i := 0
+	for ; i < len(rest); i++ {
+		word := rest[i]
+		if !word.Known || word.Glob {
+			if word.Many || word.Prefix == "" || word.Prefix[0] == '-' {
+				say(Computed, "what "+c.Name()+" runs is computed")
+			}
+			break
+		}
+		s := word.Text
+		if s == "--" || s == "-" {
+			i++
+			break
+		}
+		if len(s) < 2 || s[0] != '-' && s[0] != '+' {
+			break
+		}
+		switch s {
+		case "--login", "--norc", "--noprofile", "--posix", "--restricted", "--verbose", "--version", "--help", "--noediting", "--no-rcs":
+			continue
+		case "--rcfile", "--init-file":
+			say(Redefine, c.Name()+" reads a file of commands first")
+			i++
+			continue
+		}
+		if s[1] == '-' || strings.Trim(s[1:], "abcefhiklmnprstuvxBCDEHPToO") != "" {
+			say(Opaque, "a flag of "+c.Name()+" that is not known")
+			continue
+		}
+		text = text || strings.Contains(s, "c")
+		stdin = stdin || strings.Contains(s, "s")
+		if strings.ContainsAny(s, "oO") {
+			i++
+		}
+	}
+	operands := rest[min(i, len(rest)):]
+	switch {
+	case text && len(operands) > 0:
+		switch c.Name() {
+		case "fish", "csh", "tcsh", "pwsh", "powershell", "rbash":
+			say(Opaque, "the language of "+c.Name()+" is not known")
+		}
+		w.run(at, operands[0])
+		if len(operands) > 1 {
+			say(Computed, "words that the text of "+c.Name()+" may run")
+			w.doubtful(at, operands[1:])
+		}
+	case text:
+	case len(operands) > 0 && !stdin:
+		w.access(at, tool.Read, operands[0], false)
+		w.access(at, tool.Exec, operands[0], false)
+	default:
+		for _, r := range c.Redirects {
+			if strings.HasPrefix(r.Op, "<<") {
+				w.run(at, r.Target)
+			}
+		}
+	}
+	if !text && len(operands) > 1 {
+		w.doubtful(at, operands[1:])
+	}
+}
+
+// interpreter notes the program that an interpreter is given.
+func (w *walker) interpreter(at int, evals []string) {
+	rest := w.out.Commands[at].Words[1:]
+	for i, word := range rest {
+		for _, flag := range evals {
+			if after, ok := strings.CutPrefix(word.Text, flag); ok && (after == "" || len(flag) == 2 || after[0] == '=') {
+				if after == "" && i+1 < len(rest) {
+					w.access(at, tool.Exec, rest[i+1], false)
+				} else {
+					w.access(at, tool.Exec, cut(word, len(flag)), false)
+				}
+				return
+			}
+		}
+		if word.Known && strings.HasPrefix(word.Text, "-") && len(word.Text) > 1 {
+			continue
+		}
+		w.access(at, tool.Read, word, false)
+		w.access(at, tool.Exec, word, false)
+		return
+	}
+}

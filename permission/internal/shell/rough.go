@@ -1,0 +1,78 @@
+package shell
+
+import "strings"
+
+// reserved are the words that stand in front of a command.
+const reserved = ` if then elif else do while until time ! { } case in esac fi done coproc function `
+
+// rough finds commands in a text by what may separate them, whatever the
+// quotes: nothing that any shell would run is missed, and some is found that
+// none would. It serves deny rules where the parser's answer is not sure.
+func (w *walker) rough(text string) {
+	was, wasFixed := w.doubt, w.fixed
+	w.doubt = true
+	if w.fixed == nil {
+		w.fixed = &span{from: 0, to: len(w.out.Text)}
+	}
+	var words []Word
+	var word strings.Builder
+	open := false
+	endWord := func() {
+		if open {
+			s := word.String()
+			known := !strings.ContainsAny(s, "$*?[")
+			prefix := s
+			if i := strings.IndexAny(s, "$*?["); i >= 0 {
+				prefix = s[:i]
+			}
+			words = append(words, Word{Text: s, Known: known, Prefix: prefix, Start: w.fixed.from, End: w.fixed.to})
+		}
+		word.Reset()
+		open = false
+	}
+	endCommand := func() {
+		endWord()
+		for len(words) > 0 && (listed(reserved, words[0].Text) || assignment(words[0].Text)) {
+			words = words[1:]
+		}
+		if len(words) > 0 {
+			c := Command{Words: words, Start: w.fixed.from, End: w.fixed.to}
+			w.emit(c)
+			if !words[0].Known && words[0].Prefix != "" {
+				// rm$IFS-rf: what it begins with is the program, or may be.
+				first := words[0]
+				first.Text, first.Known = first.Prefix, true
+				c.Words = append([]Word{first}, words[1:]...)
+				w.emit(c)
+			}
+		}
+		words = nil
+	}
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case ';', '&', '|', '(', ')', '<', '>', '\n', '`':
+			endCommand()
+		case ' ', '\t', '\r', '\v', '\f':
+			endWord()
+		case '\'', '"':
+			open = true
+		case '\\': // before a line's end too: views has the text without
+		case '$':
+			if i+1 < len(text) && (text[i+1] == '\'' || text[i+1] == '"' || text[i+1] == '(') {
+				continue
+			}
+			word.WriteByte(c)
+			open = true
+		default:
+			word.WriteByte(c)
+			open = true
+		}
+	}
+	endCommand()
+	w.doubt, w.fixed = was, wasFixed
+}
+
+func assignment(s string) bool {
+	name, _, ok := strings.Cut(s, "=")
+	return ok && isName(strings.TrimSuffix(name, "+"))
+}

@@ -1,0 +1,156 @@
+package shell
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// suspectBytes finds what no shell text needs and what the parser, bash or a
+// reader take for something else: control bytes, broken UTF-8, signs that turn
+// the direction of writing.
+func suspectBytes(text string) []Reason {
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		why := ""
+		switch {
+		case r == utf8.RuneError && n == 1:
+			why = "not UTF-8"
+		case r == '\r':
+			why = "a carriage return, which bash takes for a letter"
+		case r == 0:
+			why = "a NUL byte, which cannot be passed to a shell"
+		case r < ' ' && r != '\n' && r != '\t', r >= 0x7f && r < 0xa0:
+			why = "a control character"
+		case unicode.Is(unicode.Bidi_Control, r):
+			why = "a character that turns the direction of writing"
+		}
+		if why != "" {
+			return []Reason{{Kind: Misread, Text: why, Start: i, End: i + n}}
+		}
+		i += n
+	}
+	return nil
+}
+
+// A span is a part of the text in which a backslash before a line's end means
+// something else than in the open.
+type span struct {
+	from, to int
+	inert    bool // it means nothing
+}
+
+// suspectSyntax finds what the parser is known to read differently than bash.
+func suspectSyntax(text string, file *syntax.File) (reasons []Reason) {
+	add := func(n syntax.Node, why string) {
+		reasons = append(reasons, Reason{Kind: Misread, Text: why, Start: int(n.Pos().Offset()), End: min(int(n.End().Offset()), len(text))})
+	}
+	var spans []span
+	mark := func(n syntax.Node, inert bool) {
+		spans = append(spans, span{int(n.Pos().Offset()), int(n.End().Offset()), inert})
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Comment:
+			if strings.HasSuffix(strings.TrimRight(n.Text, "\n"), `\`) {
+				add(n, "a comment that ends in a backslash")
+			}
+		case *syntax.SglQuoted:
+			mark(n, true)
+		case *syntax.DblQuoted:
+			mark(n, false)
+		case *syntax.Redirect:
+			if n.Hdoc != nil {
+				mark(n.Hdoc, quotedDelimiter(n.Word))
+			}
+		case *syntax.CmdSubst:
+			if n.Backquotes && strings.Contains(slice(text, n), `\`) {
+				add(n, "a backslash within backquotes")
+			}
+		case *syntax.ExtGlob:
+			add(n, "an extended pattern, which bash reads in another way unless extglob is on")
+		case *syntax.Lit:
+			if i := strings.IndexFunc(n.Value, blankAlike); i >= 0 && !within(spans, int(n.Pos().Offset())) {
+				add(n, "a character that looks like a blank or like nothing")
+			}
+		}
+		return true
+	})
+	// A continuation is read alike where a blank stands before it, in the open.
+	for i := 0; ; {
+		j := strings.Index(text[i:], "\\\n")
+		if j < 0 {
+			return reasons
+		}
+		at := i + j
+		i = at + 2
+		in, inert := inside(spans, at)
+		if inert {
+			continue
+		}
+		if in || at > 0 && strings.IndexByte(" \t\n", text[at-1]) < 0 {
+			reasons = append(reasons, Reason{Kind: Misread, Text: "a backslash at the end of a line, within a word or in quotes", Start: at, End: at + 2})
+			return reasons
+		}
+	}
+}
+
+func within(spans []span, at int) bool {
+	in, _ := inside(spans, at)
+	return in
+}
+
+// inside says whether a place is in a span, and whether the innermost is inert.
+// Spans are in the order of their starts, and nest.
+func inside(spans []span, at int) (in, inert bool) {
+	steps := 0
+	for i := len(spans) - 1; i >= 0; i-- {
+		if spans[i].from <= at && at < spans[i].to {
+			return true, spans[i].inert
+		}
+		if steps++; steps > 4096 {
+			return true, false
+		}
+	}
+	return false, false
+}
+
+// quotedDelimiter says that a here-document is plain text.
+func quotedDelimiter(word *syntax.Word) bool {
+	for _, part := range word.Parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok || strings.Contains(lit.Value, `\`) {
+			return true
+		}
+	}
+	return false
+}
+
+// blankAlike says that a character is none to bash but a blank, or nothing, to
+// the eye.
+func blankAlike(r rune) bool {
+	return r >= 0x80 && (unicode.In(r, unicode.Z, unicode.Cf, unicode.Cc) || r == 0x115f || r == 0x1160 || r == 0x3164 || r == 0xffa0 || r == 0x2800)
+}
+
+func slice(text string, n syntax.Node) string {
+	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	if from > to || to > len(text) {
+		return ""
+	}
+	return text[from:to]
+}
+
+// views are other ways to read a text, so that a command which any of them shows
+// is not missed.
+func views(text string) []string {
+	out := []string{text}
+	if strings.Contains(text, "\\\n") {
+		out = append(out, strings.ReplaceAll(text, "\\\n", ""))
+	}
+	if strings.ContainsAny(text, "\r\x00") {
+		out = append(out, strings.NewReplacer("\r", "", "\x00", "").Replace(text), strings.NewReplacer("\\\r\n", "", "\r", "\n", "\x00", "\n").Replace(text))
+	}
+	return out
+}

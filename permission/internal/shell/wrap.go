@@ -1,0 +1,248 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cantle-dev/cantle/tool"
+)
+
+// wrapper looks through a program that runs another. It reports false where the
+// program was not used as one.
+func (w *walker) wrapper(at int, wr wrap) bool {
+	c := w.out.Commands[at]
+	rest := c.Words[1:]
+	switch wr.kind {
+	case "eval":
+		text := Word{Known: true}
+		for i, word := range rest {
+			if i == 0 && word.Text == "--" {
+				continue
+			}
+			text.Known = text.Known && word.Known && !word.Glob
+			text.Text += word.Text + " "
+		}
+		w.out.Commands[at].Passes = text.Known
+		w.run(at, text)
+		return true
+	case "trap":
+		if len(rest) > 1 && !strings.HasPrefix(rest[0].Text, "-") {
+			dirs := w.dirs
+			w.dirs = always(nil)
+			w.run(at, rest[0])
+			w.dirs = dirs
+		}
+		return true
+	case "opaque":
+		w.options(at, sortArgs(wr.flags, rest, false, false))
+		w.doubtful(at, rest)
+		return true
+	case "docker":
+		for i, word := range rest {
+			if word.Text == "exec" || word.Text == "run" {
+				w.doubtful(at, rest[i+1:])
+				break
+			}
+		}
+		return true
+	case "second":
+		a := sortArgs(wr.flags, rest, true, false)
+		if len(a.operands) == 0 || !slices.Contains(wr.verbs, a.operands[0].Text) {
+			return false
+		}
+		rest = a.operands[1:]
+	}
+	a := sortArgs(wr.flags, rest, true, false)
+	if a.unknown || a.doubt && firstDoubt(rest, a.rest+wr.skip+1) {
+		if !w.doubt {
+			w.reasonAt(c.Start, c.End, Opaque, "words of "+c.Name()+" that are not understood, so that what it runs is unsure")
+		}
+		w.doubtful(at, rest)
+		return true
+	}
+	w.options(at, a)
+	operands := a.operands
+	var assigns []Assign
+	for wr.assigns && len(operands) > 0 {
+		name, _, ok := strings.Cut(operands[0].Prefix, "=")
+		if !ok {
+			break
+		}
+		assigns = append(assigns, Assign{
+			Name: name, Value: cut(operands[0], len(name)+1), Harmless: false,
+			Start: operands[0].Start, End: operands[0].End,
+		})
+		operands = operands[1:]
+	}
+	if len(assigns) > 0 {
+		w.out.Commands[at].Assigns = append(slices.Clip(c.Assigns), assigns...)
+	}
+	switch wr.kind {
+	case "text", "script", "su":
+		w.textWrapper(at, wr, operands)
+		return true
+	case "ssh":
+		w.ssh(at, a, operands)
+		return true
+	}
+	if len(operands) < wr.skip {
+		operands = nil
+	} else {
+		operands = operands[wr.skip:]
+	}
+	name := c.Name()
+	if _, list := a.get("v", "V"); name == "command" && list {
+		w.out.Commands[at].ReadOnly = w.quiet(at)
+		return true
+	}
+	if len(operands) == 0 {
+		w.out.Commands[at].ReadOnly = wr.kind == "transparent" && len(a.options) == 0 && len(assigns) == 0 && w.quiet(at)
+		if name == "exec" && !w.doubt {
+			w.reasonAt(c.Start, c.End, Redefine, "exec changes the shell's own files")
+		}
+		return true
+	}
+	plain := wr.kind == "transparent" && len(assigns) == 0 && trusted(&c)
+	for _, o := range a.options {
+		plain = plain && o.does&(writes|reads|executes) == 0 && o.name != "chdir" && !(name == "env" && (o.name == "C" || o.name == "a" || o.name == "argv0"))
+	}
+	if name == "xargs" {
+		operands = filled(operands, a)
+	}
+	if _, moved := a.get("C", "chdir", "D", "wd", "R", "chroot", "root"); moved && name != "xargs" {
+		dirs := w.dirs
+		w.dirs = always(nil)
+		defer func() { w.dirs = dirs }()
+	}
+	w.out.Commands[at].Passes = plain
+	w.words(at, plain, operands, assigns)
+	return true
+}
+
+// firstDoubt says that one of the words before a place is not sure.
+func firstDoubt(words []Word, until int) bool {
+	for _, w := range words[:min(until, len(words))] {
+		if !w.Known || w.Glob || w.Many {
+			return true
+		}
+	}
+	return false
+}
+
+// filled are the words that xargs makes of what it reads.
+func filled(words []Word, a args) []Word {
+	words = slices.Clone(words)
+	mark := ""
+	for _, o := range a.options {
+		switch o.name {
+		case "I", "i", "replace":
+			mark = "{}"
+			if o.has && o.value.Text != "" {
+				mark = o.value.Text
+			}
+		}
+	}
+	if mark == "" {
+		return append(words, Word{Text: "…", Many: true})
+	}
+	for i := range words {
+		words[i] = fillIn(words[i], mark)
+	}
+	return words
+}
+
+// fillIn makes a word one that holds something unknown where the mark stands.
+func fillIn(word Word, mark string) Word {
+	if strings.Contains(word.Text, mark) {
+		word.Known = false
+		if i := strings.Index(word.Prefix, mark); i >= 0 {
+			word.Prefix = word.Prefix[:i]
+		}
+	}
+	return word
+}
+
+func (w *walker) textWrapper(at int, wr wrap, operands []Word) {
+	c := w.out.Commands[at]
+	switch c.Name() {
+	case "script":
+		for _, o := range operands {
+			w.access(at, tool.Write, o, false)
+		}
+		return
+	case "su":
+		if len(operands) > 1 {
+			w.doubtful(at, operands[1:])
+		}
+		return
+	case "hyperfine":
+		for _, o := range operands {
+			w.run(at, o)
+		}
+		return
+	}
+	text := Word{Known: true}
+	for _, o := range operands {
+		if strings.HasPrefix(o.Text, ":::") {
+			break
+		}
+		text.Known = text.Known && o.Known && !o.Glob
+		text.Text += o.Text + " "
+	}
+	if len(operands) == 0 {
+		return
+	}
+	if c.Name() == "parallel" && !w.doubt {
+		w.reasonAt(c.Start, c.End, Computed, "what parallel runs is made from what it reads")
+	}
+	w.run(at, text)
+}
+
+func (w *walker) ssh(at int, a args, operands []Word) {
+	c := w.out.Commands[at]
+	for _, o := range a.options {
+		if o.name != "o" {
+			continue
+		}
+		w.sshOption(at, o.value)
+	}
+	if len(operands) == 0 {
+		return
+	}
+	w.access(at, tool.Connect, operands[0], false)
+	if len(operands) == 1 {
+		return
+	}
+	// What comes after the host may be flags still.
+	rest := sortArgs(known().wraps["ssh"].flags, operands[1:], true, false)
+	for _, o := range rest.options {
+		if o.name == "o" {
+			w.sshOption(at, o.value)
+		}
+	}
+	text := Word{Known: true}
+	for _, o := range rest.operands {
+		text.Known = text.Known && o.Known && !o.Glob
+		text.Text += o.Text + " "
+	}
+	if text.Text != "" {
+		w.run(at, text)
+	}
+	if rest.unknown && !w.doubt {
+		w.reasonAt(c.Start, c.End, Opaque, "a flag of ssh that is not known")
+	}
+}
+
+// sshOption finds the options of ssh's configuration that run a command.
+func (w *walker) sshOption(at int, value Word) {
+	i := strings.IndexAny(value.Text, "= ")
+	if i < 0 {
+		return
+	}
+	switch strings.ToLower(strings.TrimSpace(value.Text[:i])) {
+	case "proxycommand", "localcommand", "knownhostscommand", "remotecommand", "pkcs11provider", "securitykeyprovider", "xauthlocation", "match", "include", "proxyusefdpass":
+		text := value
+		text.Text = strings.TrimLeft(value.Text[i:], "= ")
+		w.run(at, text)
+	}
+}
