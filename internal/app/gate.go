@@ -7,6 +7,15 @@ import (
 	"github.com/cantle-dev/cantle/permission"
 )
 
+// Modes lists the names of the permission modes.
+func Modes() []string {
+	var names []string
+	for _, m := range permission.Modes() {
+		names = append(names, string(m))
+	}
+	return names
+}
+
 // gate makes the permission gate, and returns the further roots.
 func (o Options) gate() (*permission.Gate, []string, error) {
 	c, p := o.Config, o.Config.Permissions

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cantle-dev/cantle/internal/app"
 	"github.com/cantle-dev/cantle/llm"
-	"github.com/cantle-dev/cantle/permission"
 )
 
 // completions makes root ready for completing args: what the shells ask for,
@@ -73,16 +72,13 @@ func complete(c *cobra.Command, e Env) {
 	dirs := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
-	var modes, efforts []string
-	for _, m := range permission.Modes() {
-		modes = append(modes, string(m))
-	}
+	var efforts []string
 	for _, ef := range llm.Efforts() {
 		efforts = append(efforts, string(ef))
 	}
 	for flag, f := range map[string]completer{
 		"output": words("text", "json", "stream-json"), "output-format": words("text", "json", "stream-json"),
-		"input": words("text", "stream-json"), "mode": words(modes...), "effort": words(efforts...),
+		"input": words("text", "stream-json"), "mode": words(app.Modes()...), "effort": words(efforts...),
 		"cd": dirs, "add-dir": dirs, "model": e.modelNames, "resume": e.sessionIDs, "session": e.sessionIDs,
 	} {
 		if c.Flags().Lookup(flag) != nil || c.PersistentFlags().Lookup(flag) != nil {
