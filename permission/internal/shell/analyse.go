@@ -89,12 +89,18 @@ func settle(command string) (string, *syntax.File, []Reason, error) {
 		if err != nil {
 			break
 		}
+		if !sameTree(file, again) {
+			break // the printer does not say what the parser read
+		}
 		if printed == text {
+			if len(suspectSyntax(text, again)) > 0 {
+				break
+			}
 			return text, again, nil, nil
 		}
 		text, file = printed, again
 	}
-	return command, first, []Reason{{Kind: Misread, Text: "the text changes each time it is read", End: len(command)}}, nil
+	return command, first, []Reason{{Kind: Misread, Text: "a form that does not come out of the parser as it went in", End: len(command)}}, nil
 }
 
 func parse(text string) (file *syntax.File, err error) {

@@ -16,7 +16,7 @@ func (w *walker) rough(text string) {
 	}
 	var words []Word
 	var word strings.Builder
-	open := false
+	open, target := false, false // in a word; the first word may be a redirect's, or the end of one
 	endWord := func() {
 		if open {
 			s := word.String()
@@ -35,7 +35,11 @@ func (w *walker) rough(text string) {
 		for len(words) > 0 && (listed(reserved, words[0].Text) || assignment(words[0].Text)) {
 			words = words[1:]
 		}
+		if len(words) > 1 && target {
+			w.emit(Command{Words: words[1:], Start: w.fixed.from, End: w.fixed.to})
+		}
 		if len(words) > 0 {
+			target = false
 			c := Command{Words: words, Start: w.fixed.from, End: w.fixed.to}
 			w.emit(c)
 			if !words[0].Known && words[0].Prefix != "" {
@@ -52,12 +56,19 @@ func (w *walker) rough(text string) {
 		switch c := text[i]; c {
 		case ';', '&', '|', '(', ')', '<', '>', '\n', '`':
 			endCommand()
+			target = target || c == '<' || c == '>' || c == ')' || c == '`'
 		case ' ', '\t', '\r', '\v', '\f':
 			endWord()
 		case '\'', '"':
 			open = true
 		case '\\': // before a line's end too: views has the text without
 		case '$':
+			if decoded, n := roughANSI(text[i+1:]); n > 0 {
+				word.WriteString(decoded)
+				i += n
+				open = true
+				continue
+			}
 			if i+1 < len(text) && (text[i+1] == '\'' || text[i+1] == '"' || text[i+1] == '(') {
 				continue
 			}
@@ -75,4 +86,27 @@ func (w *walker) rough(text string) {
 func assignment(s string) bool {
 	name, _, ok := strings.Cut(s, "=")
 	return ok && isName(strings.TrimSuffix(name, "+"))
+}
+
+// roughANSI decodes a '…' that follows a dollar sign, if there is nothing in it
+// that might separate commands.
+func roughANSI(s string) (text string, n int) {
+	if s == "" || s[0] != '\'' {
+		return "", 0
+	}
+	for i := 1; i < len(s) && i < 256; i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '\'':
+			text, ok := ansiC(s[1:i])
+			if !ok {
+				return "", 0
+			}
+			return text, i + 1
+		case ';', '&', '|', '(', ')', '<', '>', '\n', '`', ' ', '\t', '$', '"':
+			return "", 0
+		}
+	}
+	return "", 0
 }

@@ -65,7 +65,14 @@ func suspectSyntax(text string, file *syntax.File) (reasons []Reason) {
 			if n.Hdoc != nil {
 				mark(n.Hdoc, quotedDelimiter(n.Word))
 			}
+		case *syntax.ProcSubst:
+			if documentsOutside(n, n.Rparen) {
+				add(n, "a here-document that begins in a substitution and ends outside")
+			}
 		case *syntax.CmdSubst:
+			if documentsOutside(n, n.Right) {
+				add(n, "a here-document that begins in a substitution and ends outside")
+			}
 			if n.Backquotes && strings.Contains(slice(text, n), `\`) {
 				add(n, "a backslash within backquotes")
 			}
@@ -95,6 +102,17 @@ func suspectSyntax(text string, file *syntax.File) (reasons []Reason) {
 			return reasons
 		}
 	}
+}
+
+// documentsOutside says that a here-document of a substitution lies behind it.
+func documentsOutside(n syntax.Node, end syntax.Pos) (found bool) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if r, ok := n.(*syntax.Redirect); ok && (r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc) {
+			found = found || r.Hdoc == nil || r.Hdoc.Pos().After(end) || r.Hdoc.End().After(end)
+		}
+		return !found
+	})
+	return found
 }
 
 func within(spans []span, at int) bool {

@@ -200,11 +200,28 @@ func (w *walker) binary(b *syntax.BinaryCmd) {
 		}
 	case syntax.Pipe, syntax.PipeAll:
 		w.subshell(InPipe, func() { w.stmt(b.X) })
+		if b.Y != nil && leftmostTime(b.Y) {
+			w.reason(b.Y, Misread, "time within a pipe, which is a program there")
+		}
 		w.subshell(InPipe, func() { w.stmt(b.Y) })
 	default:
 		w.reason(b, Opaque, "a separator that is not understood")
 		w.stmt(b.X)
 		w.stmt(b.Y)
+	}
+}
+
+// leftmostTime says that a pipe, or a part of it, begins with the word time.
+func leftmostTime(s *syntax.Stmt) bool {
+	for {
+		switch c := s.Cmd.(type) {
+		case *syntax.TimeClause:
+			return true
+		case *syntax.BinaryCmd:
+			s = c.X
+		default:
+			return false
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -44,7 +45,7 @@ func (w *walker) expand(word *syntax.Word) []Word {
 		if len(l) == 0 && len(lists) > 1 {
 			continue // {a,}: an empty word that nothing quotes is none
 		}
-		word := w.finish(w.tilde(l))
+		word := w.finish(w.tilde(l, len(lists) == 1))
 		word.Start, word.End = start, end
 		words = append(words, word)
 	}
@@ -58,7 +59,7 @@ func (w *walker) single(word *syntax.Word) Word {
 		return Word{Known: true}
 	}
 	pieces := w.pieces(word.Parts, false, nil)
-	out := w.finish(w.tilde(pieces))
+	out := w.finish(w.tilde(pieces, true))
 	out.Many = false
 	out.Start, out.End = w.span(word)
 	return out
@@ -114,9 +115,20 @@ func (w *walker) finish(pieces []piece) Word {
 
 // tilde expands ~ and ~/ at the start of a word, and after the = and each : of a
 // word that looks like an assignment. ~user, ~+ and ~- are unknown.
-func (w *walker) tilde(pieces []piece) []piece {
+// whole says that brace expansion made but this word.
+func (w *walker) tilde(pieces []piece, whole bool) []piece {
 	at := []int{0}
 	if eq := assignmentSign(pieces); eq > 0 {
+		if !whole {
+			// Whether bash takes it for an assignment is decided before braces.
+			out := slices.Clone(pieces)
+			for i := range out[1:] {
+				if is(out[i+1], "~") {
+					out[i+1].kind = unknown
+				}
+			}
+			return out
+		}
 		at = append(at, eq+1)
 		for i := eq + 1; i < len(pieces); i++ {
 			if pieces[i].kind == bare && pieces[i].text == ":" {
@@ -195,7 +207,7 @@ func (w *walker) pieces(parts []syntax.WordPart, inQuotes bool, out []piece) []p
 			if p := part.Param; p != nil && (p.Value == "@" || p.Value == "*") || part.Index != nil || part.Names != 0 {
 				many = true
 			}
-			w.parameter(part)
+			w.at(InCondition, func() { w.parameter(part) })
 			if text, ok := w.constant(part); ok {
 				out = append(out, piece{text: text, kind: quoted})
 				continue

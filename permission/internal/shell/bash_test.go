@@ -1,0 +1,382 @@
+package shell_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cantle-dev/cantle/permission/internal/shell"
+)
+
+// stubs are the only programs in the world that lines are run in; no succeeds
+// at nothing.
+var stubs = []string{"aa", "bb", "cc", "no"}
+
+// A world is a folder with stub programs that write down what they were called
+// with, and nothing else on the path.
+type world struct{ bash, dir, log string }
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash on this machine")
+	}
+	dir := t.TempDir()
+	w := &world{bash: bash, dir: dir, log: filepath.Join(dir, "log")}
+	if strings.ContainsAny(dir, "'\\") {
+		t.Skip("the temporary folder's name holds a quote")
+	}
+	for _, name := range append([]string{"echo1"}, stubs...) {
+		code := "exit 0"
+		if name == "no" {
+			code = "exit 1"
+		}
+		text := "#!" + bash + "\nprintf '%s\\0' \"${0##*/}\" \"$@\" $'\\001' >>'" + w.log + "'\n" + code + "\n"
+		if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "bin", name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// run gives the calls that bash made of a line, sorted, and whether bash took it
+// for a program at all.
+func (w *world) run(t testing.TB, line string) (calls [][]string, ok bool) {
+	t.Helper()
+	work := filepath.Join(w.dir, "work")
+	_ = os.RemoveAll(work)
+	_ = os.Remove(w.log)
+	if err := os.Mkdir(work, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, w.bash, "--norc", "--noprofile", "-p", "-c", line+"\nwait")
+	cmd.Env = []string{"PATH=" + filepath.Join(w.dir, "bin"), "HOME=/nowhere"}
+	cmd.Dir = work
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		t.Fatalf("bash did not end: %q", line)
+	}
+	_ = err // the status of the last command
+	data, _ := os.ReadFile(w.log)
+	for call := range strings.SplitSeq(string(data), "\x01\x00") {
+		if call != "" {
+			calls = append(calls, strings.Split(strings.TrimSuffix(call, "\x00"), "\x00"))
+		}
+	}
+	slices.SortFunc(calls, slices.Compare)
+	return calls, !strings.Contains(string(out), "syntax error")
+}
+
+// TestAgainstBash runs lines that a grammar makes, with stubs for programs, and
+// compares what bash ran with what the analysis says.
+func TestAgainstBash(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	n := 200
+	if os.Getenv("CANTLE_SOAK") != "" {
+		n = 4000
+	}
+	g := &generator{Rand: rand.New(rand.NewPCG(uint64(n), 20))}
+	sure := 0
+	for range n {
+		line := g.line()
+		if checkLine(t, w, line) {
+			sure++
+		}
+	}
+	if sure < n/3 {
+		t.Errorf("only %d of %d lines were understood", sure, n)
+	}
+	t.Logf("%d lines, %d without doubt", n, sure)
+}
+
+// TestDifficultLines are the lines on which parsers and shells have parted.
+func TestDifficultLines(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, line := range []string{
+		"aa # n \\\nbb x", "# h \\\naa", "aa \\\r\nbb x", "aa a\\\r\nbb x", "aa \"$\\\n(bb x)\"", "aa <<E\n$\\\n(bb x)\nE", "aa '$\\\n(bb x)'",
+		"aa <<E\nx\\\nE\nbb x\nE", "aa <\\\n<E\n$(bb)\nE", "a\\\na x", "aa {a,b}{1..3}", "aa {a,b", "aa {a}", "aa {}", "aa a{,b}c", "aa {a,b}}", "aa {{a,b},c}",
+		"aa {01..3}", "aa {a..c}", "aa {3..1}", "aa '{a,b}'", "aa {'a,b',c}", "aa {a\\,b,c}", "aa $'\\x41\\n\\'' $'a\\0b'", "aa \"a\\\"b\\$c\\d\"",
+		"aa a\\ b \\a", "aa ''", "aa $x", "aa \"$x\"", "aa ${x:-d}", "aa ~ ~/x a=~ a:~ x~", "aa --f=~/x", "aa of=~/x:~/y", "aa `bb`", "aa `bb \\`cc\\``", "aa \"`bb \\\"q\\\"`\"",
+		"aa $(bb)$(cc)", "aa <(bb) >(cc)", "aa <<<\"$(bb)\"", "aa <<'E'\n$(bb)\nE", "aa <<E\n`bb`\nE", "aa <<\\E\n$(bb)\nE", "aa <<-E\n\t$(bb)\n\tE\ncc",
+		"aa $((1+$(bb)1))", "aa $[1+1]", "((1)) && aa", "[[ x == $(bb) ]] || aa", "case $(aa) in b) bb;; *) cc;; esac", "f() { aa; }; f; bb", "! aa && bb || cc",
+		"aa | bb |& cc", "aa & bb & cc", "{ aa; bb; } > o; cc", "(aa; bb) 2>&1", "for i in x y; do aa $i; done", "while no; do aa; done; bb", "until aa; do bb; done",
+		"if no; then aa; elif bb; then cc; else aa; fi", "time aa", "command aa x", "eval 'aa x; bb'", "eval aa '$(bb)'", "trap 'aa x' EXIT; bb", "x=1 aa $x", "x=$(aa) bb",
+		"aa !(bb)", "aa @(x|y)", "aa [x] *.no ?", "aa \\*", "aa '*'*", "aa \"$(bb \"$(cc \"x y\")\")\"", "aa $(bb <<E\nx\nE\n)", "aa;bb;;cc", "aa &&\n# c\nbb", "aa \\\n  x \\\n  y",
+		"aa $'a' $\"b\"", "aa x#y #z", "aa \"#x\"", "aa {a,$(bb)}", "aa ${x-$(bb)}", "aa ${x#$(bb)}", "aa ${x/a/$(bb)}", "aa \"${x:-\"$(bb 'q')\"}\"", "coproc aa; wait", "coproc N { aa; }; wait",
+		"aa\t\tx\ty", "aa\u00a0x", "aa\u2028bb", "aa 'é' \"ü\"", "aa $((`bb`1))", "no || { aa; exit; }; bb", "select i in x; do aa; done <<<1", "a=(1 $(aa)); bb", "x[$(aa)]=1; bb",
+		"aa >o 2>p <<<x", "aa {fd}>o x", "aa 3>&1 4>&- x", "&>o aa", ">o aa x", "aa>o", "aa 2>o", "aa2>o", "aa \\2>o", "aa '2'>o", "aa x\\\ny", "aa \"x\\\ny\"", "aa 'x\\\ny'",
+		"aa <<E;bb\n$(cc)\nE", "aa <<A <<B\n$(bb)\nA\n$(cc)\nB", "aa $(cat <<'E'\n)\nE\n)", "{ aa; }&{ bb; }", "aa $(# c )\nbb\n)", "aa $(case x in x) bb;; esac)", "[[ a =~ (b|c) ]] || aa", "aa {a,b}'c'{d,e}",
+		"aa $'\\u0041' $'\\e'", "aa {~,b} {a=~,b}", "aa a$'\\n'b", "aa \"$'x'\"", "aa {x,y}=~", "aa ${#x} ${x:0:1}", "aa \"${x[@]}\" $@ $*", "let 'x=1'; aa", "declare x=1; aa", "export X=$(aa); bb", "readonly r=1 $(aa)",
+	} {
+		checkLine(t, w, line)
+	}
+}
+
+// checkLine reports whether the analysis is without doubt.
+func checkLine(t *testing.T, w *world, line string) bool {
+	t.Helper()
+	a, err := shell.Analyse(line, shell.Options{Dir: "/", Home: "/nowhere"})
+	ran, ok := w.run(t, a.Text)
+	if err != nil || len(a.Unknown) > 0 {
+		// Whatever bash ran is at least known by its name, or is said to be computed.
+		computed := slices.ContainsFunc(a.Unknown, func(r shell.Reason) bool { return r.Kind == shell.Computed })
+		for _, call := range ran {
+			if !computed && !slices.ContainsFunc(a.Commands, func(c shell.Command) bool { return c.Name() == call[0] }) {
+				t.Errorf("%q: bash ran %q, which the analysis did not see\n%s", line, call, describe(a))
+			}
+		}
+		return false
+	}
+	original := ran
+	if a.Text != line {
+		original, _ = w.run(t, line)
+	}
+	if !slices.EqualFunc(ran, original, slices.Equal) {
+		t.Errorf("%q\n ran  %q\n but %q\n ran  %q", line, original, a.Text, ran)
+	}
+	for _, call := range ran {
+		if !slices.ContainsFunc(a.Commands, func(c shell.Command) bool { return !c.Doubt && fits(c.Words, call) }) {
+			t.Errorf("%q: bash ran %q, which is none of\n%s", line, call, describe(a))
+		}
+	}
+	if !ok {
+		t.Errorf("%q: bash refused what the parser took: %q", line, a.Text)
+	}
+	for _, c := range a.Commands {
+		if c.Doubt || c.Place&(shell.InCondition|shell.InFunction) != 0 || !slices.Contains(stubs, c.Name()) || strings.Contains(line, "exit") {
+			continue
+		}
+		if !slices.ContainsFunc(ran, func(call []string) bool { return fits(c.Words, call) }) {
+			t.Errorf("%q: bash did not run %s, but %q", line, c.String(), ran)
+		}
+	}
+	return true
+}
+
+// fits reports whether a call can be what the words say.
+func fits(words []shell.Word, call []string) bool {
+	if len(words) == 0 {
+		return len(call) == 0
+	}
+	w := words[0]
+	if w.Many {
+		for n := 0; n <= len(call); n++ {
+			if fits(words[1:], call[n:]) {
+				return true
+			}
+		}
+		return false
+	}
+	if len(call) == 0 {
+		return false
+	}
+	text := w.Text
+	if w.Glob { // names of no file, so that it stays as it is
+		text = unescape(text)
+	}
+	if w.Known && text != call[0] || !w.Known && !strings.HasPrefix(call[0], w.Prefix) {
+		return false
+	}
+	return fits(words[1:], call[1:])
+}
+
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// generator makes command lines in which only stubs run.
+type generator struct {
+	*rand.Rand
+	depth int
+	docs  []string // here-documents that are due at the end of the line
+}
+
+func (g *generator) line() string {
+	g.depth, g.docs = 0, nil
+	s := g.list()
+	if g.IntN(6) == 0 {
+		s += " # c; aa 'x"
+	}
+	return s + g.due()
+}
+
+// due are the bodies of the here-documents so far.
+func (g *generator) due() string {
+	s := ""
+	for _, d := range g.docs {
+		s += "\n" + d
+	}
+	g.docs = nil
+	return s
+}
+
+func (g *generator) pick(list ...string) string { return list[g.IntN(len(list))] }
+
+func (g *generator) list() string {
+	var b strings.Builder
+	for i := range 1 + g.IntN(3) {
+		if i > 0 {
+			sep := g.pick(" && ", " || ", "; ", " | ", " |& ", "&", "\n", "&&", " &&\n", ";\n")
+			if strings.Contains(sep, "\n") {
+				sep = sep[:strings.IndexByte(sep, '\n')] + g.due() + "\n"
+			}
+			b.WriteString(sep)
+		}
+		b.WriteString(g.command())
+	}
+	return b.String()
+}
+
+func (g *generator) command() string {
+	g.depth++
+	defer func() { g.depth-- }()
+	if g.depth > 3 || g.IntN(3) > 0 {
+		return g.simple()
+	}
+	in := func() string { s := g.list(); return s + g.due() }
+	switch g.IntN(13) {
+	case 0:
+		return "(" + in() + "\n)"
+	case 1:
+		return "{ " + in() + "\n}"
+	case 2:
+		return "if " + in() + "\nthen " + in() + "\nelse " + in() + "\nfi"
+	case 3:
+		return "for i in " + g.word() + g.due() + "\ndo " + in() + "\ndone"
+	case 4:
+		return "while no; do " + in() + "\ndone"
+	case 5:
+		return "case " + g.word() + " in x" + g.pick("", "|y") + ") " + in() + "\n;; *) " + in() + "\n;; esac"
+	case 6:
+		return "! " + g.simple()
+	case 7:
+		return "time " + g.simple()
+	case 8:
+		return "{ " + in() + "\n} " + g.redirect()
+	case 9:
+		return "command " + g.simple()
+	case 10:
+		return "eval '" + strings.ReplaceAll(g.pick("aa x", "aa; bb \"y z\"", "aa $(bb)", "no || cc"), "'", `'\''`) + "'"
+	case 11:
+		return "[[ " + g.pick("a == b", "-n $(cc x)", "$(bb) != x && y > x", "! -e o") + " ]]"
+	default:
+		return "until aa; do " + in() + "\ndone"
+	}
+}
+
+func (g *generator) simple() string {
+	var b strings.Builder
+	if g.IntN(8) == 0 {
+		b.WriteString("v=" + g.word() + " ")
+	}
+	if g.IntN(10) == 0 {
+		b.WriteString(g.redirect() + " ")
+	}
+	b.WriteString(g.pick("aa", "bb", "cc", "no", `a\a`, `'bb'`, `"c"c`, `$'\x61a'`))
+	for range g.IntN(4) {
+		b.WriteString(g.pick(" ", " ", "\t", "  ", " \\\n"))
+		b.WriteString(g.word())
+	}
+	if g.IntN(5) == 0 {
+		b.WriteString(" " + g.redirect())
+	}
+	return b.String()
+}
+
+func (g *generator) redirect() string {
+	switch g.IntN(9) {
+	case 0:
+		return ">o"
+	case 1:
+		return "2>&1"
+	case 2:
+		return ">> o"
+	case 3:
+		return "&>o"
+	case 4:
+		return "<<<" + g.word()
+	case 5:
+		return ">/dev/null"
+	case 6:
+		g.docs = append(g.docs, g.pick("", "x\n", "a $(aa d)\n", "a 'b \"c\n", "`cc`\n", "\\$(aa)\n")+"E")
+		return "<<E"
+	case 7:
+		g.docs = append(g.docs, g.pick("", "x\n", "a $(aa d)\n", "a 'b \"c\n", "`cc`\n", "a \\\n")+"E")
+		return g.pick("<<'E'", "<<\\E", `<<"E"`)
+	default:
+		g.docs = append(g.docs, g.pick("", "\tx\n", "\t$(aa)\n")+"\tE")
+		return "<<-E"
+	}
+}
+
+func (g *generator) word() string {
+	s := ""
+	for range 1 + g.IntN(3) {
+		s += g.part()
+	}
+	return s
+}
+
+func (g *generator) part() string {
+	g.depth++
+	defer func() { g.depth-- }()
+	if g.depth > 4 {
+		return g.pick("x", "y z"[:1], "1", "-k")
+	}
+	switch g.IntN(22) {
+	case 0:
+		return "'" + g.pick("a b", "$(aa)", "x;y", "#", "\\", "\n", "`bb`", "") + "'"
+	case 1:
+		return `"` + g.pick("a b", "x;y", "#", `\"`, `\\`, `\$x`, "\n", "'", "") + `"`
+	case 2:
+		return "$'" + g.pick(`a\tb`, `\'`, `\x41`, `\101`, `\\`, `\n`, `\q`) + "'"
+	case 3:
+		return `\` + g.pick(" ", ";", "&", "$", "'", `"`, `\`, "*", "a", "#")
+	case 4:
+		return "{" + g.pick("a,b", "1..3", "a,b,c", "x,", ",", "a", "", "a,'b c'", "1..3..2", "c..a", "a,{b,c}") + "}"
+	case 5:
+		return "$(" + g.simple() + g.due() + g.pick("", "\n") + ")"
+	case 6:
+		return `"$(` + g.simple() + g.due() + `)"`
+	case 7:
+		return "`" + g.pick("aa", "bb x", "cc 'a b'", "no; aa") + "`"
+	case 8:
+		return "<(" + g.simple() + g.due() + ")"
+	case 9:
+		return g.pick("$v", `"$v"`, "${v}", "${v:-x}", `"${v:-a b}"`, "$?", "$#", "${#v}", "${v#x}", "${v%%y*}")
+	case 10:
+		return g.pick("$((1+2))", "$(( 3 ))", "$((1+$(aa)0))")
+	case 11:
+		return g.pick("*", "?x", "[ab]", "*.q")
+	case 12:
+		return g.pick("~", "~/x", "a=~", "a=~:~/b")
+	case 13:
+		return g.pick("=", "a=b", "--k=v", "@", "%", "^", "+", ":", "!", "x#y", "{", "}")
+	case 14:
+		return "${v:-$(" + g.simple() + g.due() + ")}"
+	default:
+		return g.pick("x", "yy", "1", "-k", "a.b", "a/b", fmt.Sprint(g.IntN(100)))
+	}
+}
