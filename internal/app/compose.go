@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/cantle-dev/cantle/agent"
@@ -51,19 +52,28 @@ func (o Options) model() (m llm.Model, w *wrap.Watch, notes []string, err error)
 	if err != nil {
 		return nil, nil, nil, o.problem(key, "", err)
 	}
-	if m, err = o.fallback(op, m); err != nil {
+	notes = assumed(k)
+	if k.Info.Traits.NoTools {
+		if o.Schema != nil && !k.Info.Traits.Schema {
+			return nil, nil, nil, Usage("%s takes neither tools nor a schema: its answer cannot be held to one; use another model, or set models.%q.schema if it takes one", k.Ref, k.Ref)
+		}
+		notes = append(notes, fmt.Sprintf("%s takes no tools: it is offered none, and can read and change nothing; set models.%q.noTools to false if it does take them", k.Ref, k.Ref))
+	}
+	m, more, err := o.fallback(op, m)
+	if err != nil {
 		return nil, nil, nil, err
 	}
+	notes = append(notes, more...)
 	if routed {
 		if m, err = o.route(op, m); err != nil {
 			return nil, nil, nil, err
 		}
 	}
 	if c.CacheWatch != nil && !*c.CacheWatch {
-		return m, nil, assumed(k), nil
+		return m, nil, notes, nil
 	}
 	w = wrap.CacheWatch(m, wrap.CacheWatchOptions{Watched: mainRun})
-	return w, w, assumed(k), nil
+	return w, w, notes, nil
 }
 
 func (o Options) noModel() error {
@@ -79,6 +89,10 @@ func (o Options) route(op *opener, frontier llm.Model) (llm.Model, error) {
 	cheap, err := o.further(op, "route.cheap", r.Cheap)
 	if err != nil {
 		return nil, err
+	}
+	// A tool that one of the two does not take is offered to neither.
+	if cheap.Info().Traits.NoTools && !frontier.Info().Traits.NoTools {
+		return nil, o.Config.Wrong("route.cheap", "", cheap.Info().Ref()+" takes no tools, and "+frontier.Info().Ref()+" would get none either: name a model that takes them")
 	}
 	ro := wrap.RouteOptions{Turn: turn, Generate: sideCall}
 	if r.Judge != "" {
@@ -126,17 +140,21 @@ func turn(ctx context.Context, req *llm.Request) string {
 	return wrap.TurnOf(req)
 }
 
-// fallback adds the models to ask when the first cannot answer.
-func (o Options) fallback(op *opener, first llm.Model) (llm.Model, error) {
+// fallback adds the models to ask when the first cannot answer. The notes say
+// of which of them little is to be had.
+func (o Options) fallback(op *opener, first llm.Model) (m llm.Model, notes []string, err error) {
 	var others []llm.Model
 	for _, ref := range o.Config.Fallback {
 		m, err := o.further(op, "fallback", ref)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		if t := m.Info().Traits; t.NoTools && !first.Info().Traits.NoTools {
+			notes = append(notes, fmt.Sprintf("fallback: %s takes no tools, and is passed over where there are some", m.Info().Ref()))
 		}
 		others = append(others, m)
 	}
-	return wrap.Fallback(first, wrap.FallbackOptions{Turn: turn}, others...), nil
+	return wrap.Fallback(first, wrap.FallbackOptions{Turn: turn}, others...), notes, nil
 }
 
 // further opens a model beside the first. A limit on cost holds for it too.
@@ -151,6 +169,9 @@ func (o Options) further(op *opener, key, ref string) (llm.Model, error) {
 	}
 	if o.Config.MaxCost != "" && m.Info().Price == nil {
 		return nil, o.Config.Wrong(key, item, unpriced(m.Info()))
+	}
+	if m.Info().Traits.StandIn {
+		m = &standIn{Model: m}
 	}
 	return m, nil
 }

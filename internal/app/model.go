@@ -132,13 +132,13 @@ func (op *opener) open(ref string) (llm.Model, error) {
 
 // openKnown is open, and says what is known of the model.
 func (op *opener) openKnown(ref string) (llm.Model, provider.Known, error) {
-	if ref == DemoModel {
+	if op.demo(ref) {
 		d := op.base.Stall
 		if d == 0 {
 			d = defaultStall
 		}
 		m := demo.New("offline")
-		return wrap.Watchdog(m, d), provider.Known{Ref: ref, Info: m.Info(), ContextFrom: catalog.FromCatalog}, nil
+		return wrap.Watchdog(m, d), provider.Known{Ref: DemoModel, Info: m.Info(), ContextFrom: catalog.FromCatalog}, nil
 	}
 	po, err := op.options(ref)
 	if err != nil {
@@ -151,16 +151,26 @@ func (op *opener) openKnown(ref string) (llm.Model, provider.Known, error) {
 	if op.c.User != "" {
 		m = &named{m, op.c.User}
 	}
-	if yes := op.c.Models[k.Ref].Salvage; yes != nil && *yes {
+	leaks := k.Salvage
+	if own := op.c.Models[k.Ref].Salvage; own != nil {
+		leaks = *own
+	}
+	if leaks {
 		m = wrap.Salvage(m)
 	}
 	m, err = op.retry(m)
 	return m, k, err
 }
 
+// demo reports whether ref stands for the stand-in.
+func (op *opener) demo(ref string) bool {
+	full, err := catalog.Aliases(op.c.Aliases).Resolve(ref)
+	return err == nil && full == DemoModel // what is wrong with it is told when it is opened
+}
+
 // check is the error that open would return, without asking for a key.
 func (op *opener) check(ref string) error {
-	if ref == DemoModel {
+	if op.demo(ref) {
 		return nil
 	}
 	po, err := op.options(ref)

@@ -223,6 +223,138 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
+// Of a model that is known to write them so, that needs no setting, and one that
+// says no counts.
+func TestSalvageIsKnown(t *testing.T) {
+	no := false
+	for _, own := range []*bool{nil, &no} {
+		w := newWorld(t)
+		w.write("a.txt", "what is in it")
+		w.change = func(o *app.Options) {
+			c := o.Config
+			c.Providers["vllm"] = config.Provider{BaseURL: c.Providers["t"].BaseURL, Wire: llmtest.WireAnthropic}
+			c.Model = "vllm:Qwen/Qwen2.5-Coder-7B-Instruct"
+			c.Models[c.Model] = config.Model{Context: 32_000, Salvage: own}
+		}
+		replies := []llmtest.Reply{llmtest.Say("```json\n{\"name\": \"Read\", \"arguments\": {\"file_path\": \"a.txt\"}}\n```")}
+		if own == nil {
+			replies = append(replies, llmtest.Say("done"))
+		}
+		a, srv := w.open(replies...)
+		res := say(t, a, "go")
+		if (own == nil) != (res.Text == "done") || len(srv.Requests()) != len(replies) {
+			t.Errorf("salvage %v: %d requests, %q", own, len(srv.Requests()), res.Text)
+		}
+	}
+}
+
+// A model that takes no tools is offered none, which is said before anything is
+// sent, to the user and to the model.
+func TestNoTools(t *testing.T) {
+	yes := true
+	w := newWorld(t)
+	w.change = func(o *app.Options) {
+		mm := o.Config.Models["t:m"]
+		mm.NoTools = &yes
+		o.Config.Models["t:m"] = mm
+	}
+	a, srv := w.open(llmtest.Say("without"))
+	if !strings.Contains(strings.Join(a.Notes, "\n"), `t:m takes no tools: it is offered none, and can read and change nothing; set models."t:m".noTools to false`) {
+		t.Errorf("%q", a.Notes)
+	}
+	if res := say(t, a, "go"); res.Text != "without" {
+		t.Error(res.Text)
+	}
+	body := string(srv.Requests()[0].Body)
+	if strings.Contains(body, `"tools"`) || !strings.Contains(body, "You have no tools here") {
+		t.Error(body)
+	}
+	for name, tt := range map[string]struct {
+		change func(*app.Options)
+		want   string // in the error; "" is that there is none
+		note   string
+	}{
+		"schema": {func(o *app.Options) { o.Schema = &llm.Schema{JSON: []byte(`{"type":"object"}`)} }, "p:m takes neither tools nor a schema", ""},
+		"route": {func(o *app.Options) {
+			o.Config.Model, o.Config.Route = "t:m", config.Route{Mode: "triage", Cheap: "p:m"}
+		}, "route.cheap: p:m takes no tools, and t:m would get none either", ""},
+		"fallback": {func(o *app.Options) { o.Config.Model, o.Config.Fallback = "t:m", []string{"p:m"} }, "", "fallback: p:m takes no tools, and is passed over"},
+	} {
+		o := app.Options{
+			Config: &config.Config{
+				Model:     "p:m",
+				Providers: map[string]config.Provider{"p": {BaseURL: "http://127.0.0.1:1/v1"}, "t": {BaseURL: "http://127.0.0.1:1/v1"}},
+				Models:    map[string]config.Model{"p:m": {NoTools: &yes}},
+			},
+			Home: t.TempDir(), Dir: t.TempDir(), Getenv: func(string) string { return "" },
+		}
+		tt.change(&o)
+		a, err := app.New(t.Context(), o)
+		switch {
+		case tt.want != "":
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", name, err)
+		default:
+			if !strings.Contains(strings.Join(a.Notes, "\n"), tt.note) {
+				t.Errorf("%s: %q", name, a.Notes)
+			}
+			if err := a.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// The stand-in may have another name, and says that it is one where it takes
+// over: once in a run.
+func TestStandIn(t *testing.T) {
+	c := &config.Config{Model: "try", Aliases: map[string]string{"try": "offline", "offline": app.DemoModel}}
+	a, err := app.New(t.Context(), app.Options{Config: c, Home: t.TempDir(), Dir: t.TempDir(), Getenv: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Info.Ref() != app.DemoModel || !a.Info.Traits.StandIn {
+		t.Errorf("%+v", a.Info)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	roles, err := app.Roles(c, app.Env{Home: t.TempDir(), Getenv: func(string) string { return "" }})
+	if err != nil || roles[0].Err != nil {
+		t.Errorf("%+v, %v", roles, err)
+	}
+
+	w := newWorld(t)
+	w.write("a.txt", "text")
+	url, _ := busy(t)
+	none := 0
+	w.change = func(o *app.Options) {
+		c := o.Config
+		c.Providers["down"] = config.Provider{BaseURL: url, MaxRetries: &none}
+		c.Models["down:m"] = config.Model{Context: 200_000}
+		c.Model, c.Fallback, c.Aliases = "down:m", []string{"spare"}, map[string]string{"spare": app.DemoModel}
+	}
+	a, _ = w.open()
+	for range 2 { // in each run
+		st := a.Agent.Stream(t.Context(), a.Session, llm.Text{Text: "read a.txt"})
+		var notices []string
+		for ev, err := range st.Events() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, ok := ev.Data.(agent.Notice); ok && n.Kind == app.NoticeStandIn {
+				notices = append(notices, n.Text)
+			}
+		}
+		if len(notices) != 1 || !strings.Contains(notices[0], "demo:offline is a stand-in, not a language model") || st.Result().Turns < 2 {
+			t.Errorf("%q in %d turns", notices, st.Result().Turns)
+		}
+	}
+}
+
 // With a route, plain inputs go to the cheap model and hard ones to the other;
 // a model that the user names for the run gets all of them.
 func TestRoute(t *testing.T) {

@@ -55,7 +55,11 @@ func (o Options) system(info llm.Info) string {
 // sections are the parts of the prompt that a user's own base does not replace.
 func (o Options) sections(add []string, info llm.Info) agent.Middleware {
 	return agent.Middleware{Name: "sections", Priority: 0, Start: func(_ context.Context, _ *agent.Turn, s *agent.Setup) error {
-		s.System = append(s.System, environment(o.Dir, add, info), denialSection)
+		last := denialSection
+		if info.Traits.NoTools {
+			last = toollessSection
+		}
+		s.System = append(s.System, environment(o.Dir, add, info), last)
 		return nil
 	}}
 }
@@ -69,5 +73,7 @@ func (o Options) appended() agent.Middleware {
 		return nil
 	}}
 }
+
+const toollessSection = "You have no tools here: you can neither read nor change files, nor run commands. Answer from what you are given, and say what else you would need to see."
 
 const denialSection = "A call that the user or a rule denies is answered with the reason. Do not try to reach the same by another way: do without it, or say what you need and why."

@@ -32,7 +32,10 @@ func (o Options) tools(a *App, add []string) (func(llm.Info) []tool.Tool, func()
 	full := sync.OnceValue(func() []tool.Tool { return builtin.Tools(b) })
 	lean := sync.OnceValue(func() []tool.Tool { return builtin.Lean(b) })
 	pick := func(info llm.Info) []tool.Tool {
-		if info.Context < leanWindow {
+		switch {
+		case info.Traits.NoTools:
+			return nil
+		case info.Context < leanWindow:
 			return lean()
 		}
 		return full()
@@ -94,7 +97,7 @@ func (o Options) keyVariables() []string {
 // todos tells a new session of the list that an earlier one of the project has
 // left. A model with a small window has no tool to change it with.
 func (o Options) todos(info llm.Info) agent.Middleware {
-	if info.Context < leanWindow {
+	if info.Context < leanWindow || info.Traits.NoTools {
 		return agent.Middleware{}
 	}
 	return builtin.CarryTodos(builtin.Options{TodoDir: o.todoDir()})

@@ -44,8 +44,8 @@ type Options struct {
 	BaseURL string // default http://127.0.0.1:11434; with or without /api/chat or /v1
 	// Info is what is assumed of the model. Provider defaults to "ollama"; Name
 	// and Wire are set by New. Context is the window that the server is asked
-	// to load the model with: 0 is [DefaultContext], or what the server thinks
-	// right where the model is served by ollama.com. It takes memory. The
+	// to load the model with: 0 is [DefaultContext]. It takes memory. Of a model
+	// that is [Hosted] it is asked for by NumCtx alone. The
 	// thinking styles are "switch", which thinks or does not and is the
 	// default, and "levels", an effort in words.
 	Info llm.Info
@@ -72,6 +72,7 @@ type Model struct {
 	opts   Options
 	info   llm.Info
 	base   string
+	hosted bool
 	numCtx int    // 0: not sent
 	key    string // of encoded messages
 }
@@ -86,14 +87,14 @@ func New(name string, opts Options) *Model {
 	if info.Provider == "" {
 		info.Provider = "ollama"
 	}
-	m := &Model{opts: opts, base: address(opts.BaseURL)}
+	m := &Model{opts: opts, base: address(opts.BaseURL), hosted: Hosted(opts.BaseURL, name)}
 	switch {
 	case opts.NumCtx > 0:
 		info.Context = opts.NumCtx
-	case info.Context == 0 && !hosted(m.base, name):
+	case info.Context == 0 && !m.hosted:
 		info.Context = DefaultContext
 	}
-	if opts.NumCtx >= 0 {
+	if opts.NumCtx > 0 || opts.NumCtx == 0 && !m.hosted {
 		m.numCtx = info.Context
 	}
 	m.info = info
@@ -101,10 +102,11 @@ func New(name string, opts Options) *Model {
 	return m
 }
 
-// hosted reports whether the model runs at ollama.com, where windows are not
-// the client's to set: asked there, or through a server that passes it on.
-func hosted(base, name string) bool {
-	u, err := url.Parse(base)
+// Hosted reports whether the model of that name runs at ollama.com, where windows
+// are not the client's to set and an answer is not free: asked there, or through
+// a server of one's own, which passes on what ends in "-cloud" or ":cloud".
+func Hosted(baseURL, name string) bool {
+	u, err := url.Parse(baseURL)
 	host := ""
 	if err == nil {
 		host = u.Hostname()

@@ -152,6 +152,7 @@ func TestWindow(t *testing.T) {
 		{"m", ollama.Options{NumCtx: 700, Info: llm.Info{Context: 500}}, 700},
 		{"m", ollama.Options{BaseURL: "https://ollama.com/v1"}, 0},
 		{"m:120b-cloud", ollama.Options{}, 0},
+		{"m:120b-cloud", ollama.Options{Info: llm.Info{Context: 131_072}}, 131_072},
 	} {
 		m := ollama.New(tt.name, tt.opts)
 		if got := m.Info().Context; got != tt.want {

@@ -26,7 +26,11 @@ func (m *Model) tooLong(req *llm.Request) error {
 
 // window names the window and how to have a larger one.
 func (m *Model) window() string {
-	if m.numCtx == 0 {
+	switch {
+	case m.numCtx > 0:
+	case m.hosted:
+		return "the window is that of the model at ollama.com"
+	default:
 		return "the window is the server's own: set num_ctx in the model's Modelfile or OLLAMA_CONTEXT_LENGTH of the server"
 	}
 	return fmt.Sprintf("the window (num_ctx) is %d: ask for a larger context window for this model, up to what it was made for and the memory holds", m.numCtx)

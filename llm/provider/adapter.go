@@ -58,8 +58,8 @@ func (o Options) speak(k Known, key string) (llm.Model, error) {
 	c := k.Provider
 	s := speakers[k.Info.Wire]
 	for _, name := range slices.Sorted(maps.Keys(c.Set)) {
-		if name == "cache" && c.Set[name] == "5m" {
-			continue // it is what they do who have no such option
+		if v := c.Set[name]; name == "cache" && (v == "5m" || v == "off") {
+			continue // as the provider does, and no marks: so it is without the option
 		}
 		if !slices.Contains(s.options, name) {
 			return nil, fmt.Errorf("provider: providers.%s: the wire %s has no option %q: %s", c.Name, k.Info.Wire, name, choices(name, s.options))

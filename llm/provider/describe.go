@@ -6,6 +6,7 @@ import (
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/bedrock"
 	"github.com/cantle-dev/cantle/llm/catalog"
+	"github.com/cantle-dev/cantle/llm/ollama"
 	"github.com/cantle-dev/cantle/llm/openai"
 )
 
@@ -21,6 +22,10 @@ type Known struct {
 	// Near are the models of the catalog with the likest names, where it does
 	// not have this one.
 	Near []string
+
+	// Salvage says that the model is known to write tool calls into its text, on
+	// servers as this one: see [catalog.WritesCalls].
+	Salvage bool
 
 	ContextFrom catalog.From
 	OutputFrom  catalog.From // "" if it is unknown, as of the price
@@ -39,17 +44,22 @@ func (o Options) Describe(ref string) (Known, error) {
 		return Known{}, err
 	}
 	usual, unknown := catalog.Named(name)
-	// Another server under its name may have other models at other prices.
+	// What a model is goes with its name, also through a gateway; what it costs
+	// and on which of its provider's wires it is served there does not.
 	same := unknown == nil && (c.BaseURL == usual.BaseURL || Custom{Provider: usual}.mayHaveKey(c.BaseURL))
 	k := Known{Ref: full, Provider: c, Info: llm.Info{Provider: name, Name: model, Wire: c.Wire, Output: c.Output, Traits: c.Traits}}
 	context := c.Context
-	if m, err := catalog.Lookup(name, model); err == nil && same {
+	if m, err := catalog.Lookup(name, model); err == nil {
+		if !same {
+			m.Price, m.Disputed = nil, ""
+		}
 		k.Catalog = &m
 		k.Info, context = m.Info(), m.Context
 		k.Info.Name = model // the dated name, where the entry has none
-		if m.Wire == usual.Wire || c.wired {
+		if m.Wire == usual.Wire || c.wired || !same {
 			k.Info.Wire = c.Wire
 		}
+		k.rewire(m.Wire)
 		k.PriceFrom = fromIf(m.Price != nil, catalog.FromCatalog)
 	} else {
 		var e *catalog.UnknownError
@@ -65,19 +75,24 @@ func (o Options) Describe(ref string) (Known, error) {
 			r.apply(&k)
 		}
 	}
-	k.Info.Context, k.ContextFrom = catalog.Window(0, reported, context, c.Local || unknown != nil && atHome(c.BaseURL))
+	hosted := c.List == "ollama" && ollama.Hosted(c.BaseURL, model) // whatever server passes it on
+	k.Info.Context, k.ContextFrom = catalog.Window(0, reported, context, !hosted && (c.Local || unknown != nil && atHome(c.BaseURL)))
 	if k.ContextFrom == catalog.FromCatalog && k.Catalog == nil {
 		k.ContextFrom = catalog.FromDefault // it is of the provider, not of the model
 	}
-	if c.Local && k.Info.Price == nil {
+	if c.Local && !hosted && k.Info.Price == nil {
 		k.Info.Price, k.PriceFrom = &llm.Price{}, catalog.FromCatalog
 	}
 	n, err := c.numCtx()
 	if err != nil {
 		return Known{}, err
 	}
-	if n > 0 {
+	if n > 0 && !hosted {
 		k.Info.Context, k.ContextFrom = n, catalog.FromSettings
+	}
+	// A profile says whose server it is as which this one is spoken to.
+	if like, err := catalog.Named(c.Profile); err == nil && like.Local && !hosted {
+		k.Salvage = catalog.WritesCalls(model) != ""
 	}
 	k.settle(false)
 	if o.Change != nil {
@@ -95,6 +110,17 @@ func (o Options) Describe(ref string) (Known, error) {
 	}
 	k.settle(true)
 	return k, nil
+}
+
+// rewire takes away how the model is told to think on the wire that the catalog
+// has it on, where it is spoken to on another that has no such way. OpenAI's two
+// have the same words.
+func (k *Known) rewire(from string) {
+	openAI := func(wire string) bool { return wire == openai.WireChat || wire == openai.WireResponses }
+	if k.Info.Wire == from || openAI(k.Info.Wire) && openAI(from) {
+		return
+	}
+	k.Info.Traits.ThinkingStyle, k.Info.Traits.Efforts = "", nil
 }
 
 // settle says how a model is told to think where nothing says so and its

@@ -203,7 +203,9 @@ func TestDescribe(t *testing.T) {
 		{"cloud:m", 128_000, catalog.FromDefault, "", ""},
 		{"own:m", 8_192, catalog.FromDefault, "$0.0000", catalog.FromCatalog},
 		{"anthropic:claude-next", 200_000, catalog.FromDefault, "", ""},
-		{"deepseek:deepseek-flash", 128_000, catalog.FromDefault, "", ""}, // another server's
+		{"deepseek:deepseek-flash", 1_000_000, catalog.FromCatalog, "", ""}, // through a gateway, at another price
+		{"deepseek:own", 128_000, catalog.FromDefault, "", ""},
+		{"ollama:gpt-oss:120b-cloud", 128_000, catalog.FromDefault, "", ""}, // not on this machine
 	} {
 		k, err := o.Describe(tt.ref)
 		if err != nil {

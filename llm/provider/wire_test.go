@@ -121,6 +121,13 @@ func TestOptionsReachTheWire(t *testing.T) {
 		{"groq:m", set("cache", "1h"), nil, `"ttl":"1h"`, ""},
 		{"cohere:command-a-03-2025", set("cache", "5m"), nil, "/v2/chat", "cache"}, // what it does by itself
 		{"ollama:m", set("numCtx", "16384", "keepAlive", "-1s"), nil, `"num_ctx":16384`, ""},
+		{"cohere:command-a-03-2025", set("cache", "off"), nil, "/v2/chat", "cache"},
+		{"openai:gpt-5", set("cache", "off"), nil, "/responses", "cache_control"},
+		{"google:gemini-2.5-pro", set("cache", "off"), nil, "streamGenerateContent", "cache"},
+		{"ollama:m", set("cache", "off", "numCtx", "16384"), nil, `"num_ctx":16384`, "cache"},
+		{"ollama:gpt-oss:120b-cloud", set(), nil, `"model":"gpt-oss:120b-cloud"`, "num_ctx"},
+		{"ollama:gpt-oss:120b-cloud", set("numCtx", "16384"), nil, "/api/chat", "num_ctx"},
+		{"ollama:gpt-oss:120b-cloud", set(), func(i *llm.Info) { i.Context = 131_072 }, "/api/chat", "num_ctx"},
 		{"google:gemini-2.5-pro", set(), nil, "/v1beta/models/gemini-2.5-pro:streamGenerateContent", ""},
 		{"openai:gpt-5.2", set(), nil, `"name":"Rare"`, "tool_search"},
 		{"openai:gpt-5.4", set(), nil, `{"type":"tool_search"}`, ""},
@@ -169,6 +176,79 @@ func TestOptionsThatAreNotKnown(t *testing.T) {
 		}})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s %s=%s: %v, want %q", tt.ref, tt.option, tt.value, err, tt.want)
+		}
+	}
+}
+
+// What a model is goes with its name through a gateway, as does the way that its
+// wire has for it; its key and its price stay.
+func TestGateway(t *testing.T) {
+	t.Parallel()
+	const gateway = "https://gateway.example/v1"
+	vars := env(map[string]string{"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k", "OPENROUTER_API_KEY": "k", "DEEPSEEK_API_KEY": "k", "AZURE_OPENAI_API_KEY": "k"})
+	for _, tt := range []struct {
+		ref, wire string
+		at        string // the wire that it is then spoken to on
+		style     string
+		thinks    bool
+	}{
+		{"anthropic:claude-opus-4-8", "", "anthropic", "adaptive", true},
+		{"anthropic:claude-haiku-4-5", "", "anthropic", "", true},
+		{"anthropic:claude-opus-4-8", "openai-chat", "openai-chat", "", false}, // that wire has no such style
+		{"openai:gpt-5", "", "openai-chat", "", true},
+		{"openai:gpt-5", "openai-responses", "openai-responses", "", true},
+		{"azure:gpt-5", "", "openai-chat", "", true},
+		{"openrouter:anthropic/claude-opus-4.8", "", "openai-chat", "", true},
+		{"deepseek:deepseek-flash", "", "openai-chat", "", true},
+	} {
+		name, _, _ := strings.Cut(tt.ref, ":")
+		home, err := provider.Options{}.Describe(tt.ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := provider.Options{Getenv: vars, Providers: []provider.Custom{{Provider: catalog.Provider{Name: name, BaseURL: gateway, Wire: tt.wire}}}}
+		k, err := o.Describe(tt.ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if home.Info.Price == nil || k.Info.Price != nil || k.PriceFrom != "" || k.Catalog.Price != nil {
+			t.Errorf("%s: the price is %v, from %q", tt.ref, k.Info.Price, k.PriceFrom)
+		}
+		if key, from, err := o.Key(k.Provider); key != "" || from != "" || err != nil {
+			t.Errorf("%s: a key from %s, %v", tt.ref, from, err)
+		}
+		i, was := k.Info, home.Info
+		if i.Context != was.Context || k.ContextFrom != catalog.FromCatalog || i.Output != was.Output || i.Traits.Images != was.Traits.Images || i.Traits.NoTemperature != was.Traits.NoTemperature {
+			t.Errorf("%s: %+v, and at home %+v", tt.ref, i, was)
+		}
+		style := tt.style
+		if tt.at == was.Wire {
+			style = was.Traits.ThinkingStyle
+		}
+		if i.Wire != tt.at || i.Traits.Thinking != tt.thinks || i.Traits.ThinkingStyle != style {
+			t.Errorf("%s: on %s, thinks %v, %q", tt.ref, i.Wire, i.Traits.Thinking, i.Traits.ThinkingStyle)
+		}
+		if m, err := provider.Open(tt.ref, o); err != nil || m.Info().Wire != tt.at {
+			t.Errorf("%s: %v", tt.ref, err)
+		}
+	}
+}
+
+// Which models are known to write their calls as text, on which servers.
+func TestSalvageIsKnown(t *testing.T) {
+	t.Parallel()
+	o := provider.Options{Providers: []provider.Custom{
+		{Provider: catalog.Provider{Name: "gpu", BaseURL: "http://10.0.0.7:8000/v1"}, Profile: "vllm"},
+		{Provider: catalog.Provider{Name: "other", BaseURL: "http://10.0.0.8:8000/v1"}},
+	}}
+	for ref, want := range map[string]bool{
+		"ollama:qwen2.5-coder:7b": true, "gpu:Qwen/Qwen2.5-Coder-7B-Instruct": true, "lmstudio:qwen2.5-coder-7b-instruct": true,
+		"llamacpp:/models/Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf": true, "ollama:llama3.2": true, "ollama:mistral": true, "vllm:mistralai/Mistral-7B-Instruct-v0.3": true,
+		"ollama:qwen3:4b": false, "ollama:gpt-oss:20b": false, "ollama:mistral-small3.2": false, "ollama:llama4": false, "ollama:qwen2.5-coder:7b-cloud": false,
+		"groq:llama-3.1-8b-instant": false, "other:qwen2.5-coder:7b": false,
+	} {
+		if k, err := o.Describe(ref); err != nil || k.Salvage != want {
+			t.Errorf("%s: %v, %v", ref, k.Salvage, err)
 		}
 	}
 }
