@@ -1,8 +1,10 @@
 package shell_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -21,7 +23,10 @@ var stubs = []string{"aa", "bb", "cc", "no"}
 
 // A world is a folder with stub programs that write down what they were called
 // with, and nothing else on the path.
-type world struct{ bash, dir, log string }
+type world struct {
+	bash, dir string
+	runs      int
+}
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
@@ -30,16 +35,13 @@ func newWorld(t testing.TB) *world {
 		t.Skip("no bash on this machine")
 	}
 	dir := t.TempDir()
-	w := &world{bash: bash, dir: dir, log: filepath.Join(dir, "log")}
-	if strings.ContainsAny(dir, "'\\") {
-		t.Skip("the temporary folder's name holds a quote")
-	}
+	w := &world{bash: bash, dir: dir}
 	for _, name := range append([]string{"echo1"}, stubs...) {
 		code := "exit 0"
 		if name == "no" {
 			code = "exit 1"
 		}
-		text := "#!" + bash + "\nprintf '%s\\0' \"${0##*/}\" \"$@\" $'\\001' >>'" + w.log + "'\n" + code + "\n"
+		text := "#!" + bash + "\nprintf '%s\\0' \"${0##*/}\" \"$@\" $'\\001' >>\"$CANTLE_STUB_LOG\"\n" + code + "\n"
 		if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -54,30 +56,52 @@ func newWorld(t testing.TB) *world {
 // for a program at all.
 func (w *world) run(t testing.TB, line string) (calls [][]string, ok bool) {
 	t.Helper()
-	work := filepath.Join(w.dir, "work")
-	_ = os.RemoveAll(work)
-	_ = os.Remove(w.log)
+	// What an earlier line left running must not be taken for this one's.
+	w.runs++
+	work, log := filepath.Join(w.dir, fmt.Sprint("work", w.runs)), filepath.Join(w.dir, fmt.Sprint("log", w.runs))
 	if err := os.Mkdir(work, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = os.RemoveAll(work) }()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
+	// The end of all that the line started, process substitutions too, is the end
+	// of this pipe.
+	ended, held, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ended.Close() }()
+	var said bytes.Buffer
 	cmd := exec.CommandContext(ctx, w.bash, "--norc", "--noprofile", "-p", "-c", line+"\nwait")
-	cmd.Env = []string{"PATH=" + filepath.Join(w.dir, "bin"), "HOME=/nowhere"}
+	cmd.Env = []string{"PATH=" + filepath.Join(w.dir, "bin"), "HOME=/nowhere", "CANTLE_STUB_LOG=" + log}
 	cmd.Dir = work
-	out, err := cmd.CombinedOutput()
+	cmd.Stderr = &said
+	for range 8 { // descriptor 10: the lines use those below
+		cmd.ExtraFiles = append(cmd.ExtraFiles, held)
+	}
+	err = cmd.Start()
+	_ = held.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // the status of the last command
 	if ctx.Err() != nil {
 		t.Fatalf("bash did not end: %q", line)
 	}
-	_ = err // the status of the last command
-	data, _ := os.ReadFile(w.log)
+	_ = ended.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if _, err := io.Copy(io.Discard, ended); err != nil {
+		t.Fatalf("something that %q started does not end", line)
+	}
+	out := said.String()
+	data, _ := os.ReadFile(log)
 	for call := range strings.SplitSeq(string(data), "\x01\x00") {
 		if call != "" {
 			calls = append(calls, strings.Split(strings.TrimSuffix(call, "\x00"), "\x00"))
 		}
 	}
 	slices.SortFunc(calls, slices.Compare)
-	return calls, !strings.Contains(string(out), "syntax error")
+	return calls, !strings.Contains(out, "syntax error")
 }
 
 // TestAgainstBash runs lines that a grammar makes, with stubs for programs, and
@@ -280,7 +304,7 @@ func (g *generator) command() string {
 	case 10:
 		return "eval '" + strings.ReplaceAll(g.pick("aa x", "aa; bb \"y z\"", "aa $(bb)", "no || cc"), "'", `'\''`) + "'"
 	case 11:
-		return "[[ " + g.pick("a == b", "-n $(cc x)", "$(bb) != x && y > x", "! -e o") + " ]]"
+		return "[[ " + g.pick("a == b", "-n $(cc x)", "$(bb) != x && y > x", "! -e .o") + " ]]"
 	default:
 		return "until aa; do " + in() + "\ndone"
 	}
@@ -308,13 +332,13 @@ func (g *generator) simple() string {
 func (g *generator) redirect() string {
 	switch g.IntN(9) {
 	case 0:
-		return ">o"
+		return ">.o"
 	case 1:
 		return "2>&1"
 	case 2:
-		return ">> o"
+		return ">> .o"
 	case 3:
-		return "&>o"
+		return "&>.o"
 	case 4:
 		return "<<<" + g.word()
 	case 5:
