@@ -35,7 +35,8 @@ func Local(opts LocalOptions) Runner {
 }
 
 type local struct {
-	sup *pool // nil: process groups alone
+	sup      *pool    // nil: process groups alone
+	confiner Confiner // nil: nothing is confined
 
 	mu     sync.Mutex
 	closed bool
@@ -44,11 +45,17 @@ type local struct {
 }
 
 func (l *local) Info() Info {
-	return Info{Name: "local", Sweeps: l.sup != nil || groupsSweep, Supervise: l.sup != nil || groupsSweep}
+	i := Info{Name: "local"}
+	if l.confiner != nil {
+		i = l.confiner.Info()
+	}
+	i.Sweeps = l.sup != nil || groupsSweep
+	i.Supervise = i.Sweeps
+	return i
 }
 
 func (l *local) Start(ctx context.Context, c *Command) (Process, error) {
-	if !c.Policy.IsZero() {
+	if l.confiner == nil && !c.Policy.IsZero() {
 		return nil, fmt.Errorf("sandbox: local: %w: choose a runner that confines", ErrPolicy)
 	}
 	if err := c.check(); err != nil {
@@ -65,10 +72,17 @@ func (l *local) Start(ctx context.Context, c *Command) (Process, error) {
 	l.starts.Add(1)
 	l.mu.Unlock()
 	defer l.starts.Done()
+	var how *Launch
 	var p Process
 	var err error
+	if l.confiner != nil {
+		if how, err = l.confiner.Launch(c); err != nil {
+			return nil, err
+		}
+		c = prefixed(c, how)
+	}
 	if l.sup != nil {
-		p, err = l.sup.start(ctx, c)
+		p, err = l.sup.start(ctx, c, how)
 	} else {
 		p, err = startGroup(c)
 	}
@@ -106,6 +120,9 @@ func (l *local) Close() error {
 	wg.Wait()
 	if l.sup != nil {
 		l.sup.close()
+	}
+	if l.confiner != nil {
+		errs = append(errs, l.confiner.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -7,9 +7,12 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/cantle-dev/cantle/sandbox/internal/confine"
 )
 
 // listPatience is how long a supervisor has to say what it holds.
@@ -38,14 +41,17 @@ func newPool(opts LocalOptions) *pool {
 
 // helper is a supervisor as this program sees it.
 type helper struct {
-	conn *net.UnixConn
-	pool *pool
-	proc *os.Process
+	conn   *net.UnixConn
+	pool   *pool
+	proc   *os.Process // the supervisor, or what holds its box; nil if it is remote
+	launch *Launch     // what it was started with; nil: as it is
+	kill   func() error
 
 	sendMu sync.Mutex
 	mu     sync.Mutex
 	cur    *supervised
 	dead   bool
+	served []net.Listener
 }
 
 // supervised is a command under a supervisor.
@@ -62,24 +68,53 @@ type supervised struct {
 	listed chan []int
 }
 
-func (p *pool) take() (*helper, error) {
+// take gives a supervisor for a command that is launched like how.
+func (p *pool) take(how *Launch) (*helper, error) {
 	p.mu.Lock()
-	if n := len(p.idle); n > 0 {
-		h := p.idle[n-1]
-		p.idle = p.idle[:n-1]
-		p.mu.Unlock()
-		return h, nil
+	for i := len(p.idle) - 1; i >= 0; i-- {
+		if h := p.idle[i]; h.key() == how.key() {
+			p.idle = slices.Delete(p.idle, i, i+1)
+			p.mu.Unlock()
+			return h, nil
+		}
 	}
 	p.mu.Unlock()
-	return p.open()
+	if how.key() == "" {
+		how = nil
+	}
+	return p.open(how)
 }
+
+// key is "" for supervisors that are started as they are.
+func (l *Launch) key() string {
+	if l == nil || l.Box == nil && l.Connect == nil {
+		return ""
+	}
+	return "box " + l.Key
+}
+
+func (h *helper) key() string { return h.launch.key() }
+func (h *helper) boxed() bool { return h.launch != nil }
 
 // open starts a supervisor: this very program, also if its file has been
 // replaced since, with an empty environment, since what runs under it can read
 // that.
-func (p *pool) open() (*helper, error) {
+func (p *pool) open(how *Launch) (*helper, error) {
 	fail := func(err error) (*helper, error) {
 		return nil, fmt.Errorf("sandbox: the supervisor did not start: %w", err)
+	}
+	if how != nil && how.Connect != nil {
+		r, err := how.Connect()
+		if err != nil {
+			return nil, err
+		}
+		h := &helper{conn: r.Conn, pool: p, launch: how, kill: r.Kill}
+		go func() {
+			h.listen()
+			r.Conn.Close()
+			_ = r.Kill() // what is gone already is as good
+		}()
+		return h, nil
 	}
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -97,6 +132,19 @@ func (p *pool) open() (*helper, error) {
 		Path: "/proc/self/exe", Args: []string{helperName}, Dir: "/", Env: []string{"GOMAXPROCS=2"},
 		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
+	said := new(tail)
+	if how != nil {
+		// By an open file: the box need not show the program's own.
+		self, err := os.Open("/proc/self/exe")
+		if err != nil {
+			conn.Close()
+			return fail(err)
+		}
+		defer self.Close()
+		cmd.Path, cmd.Args = how.Box[0], append(slices.Clone(how.Box), "/proc/self/fd/4", helperName)
+		cmd.ExtraFiles = append(cmd.ExtraFiles, self)
+		cmd.Stderr, cmd.WaitDelay = said, stopPatience
+	}
 	if err := cmd.Start(); err != nil {
 		conn.Close()
 		if errors.Is(err, syscall.EBADF) { // so the system says it in the child
@@ -104,12 +152,33 @@ func (p *pool) open() (*helper, error) {
 		}
 		return fail(err)
 	}
-	h := &helper{conn: conn, pool: p, proc: cmd.Process}
+	h := &helper{conn: conn, pool: p, proc: cmd.Process, launch: how, kill: cmd.Process.Kill}
+	if how != nil {
+		// A box that cannot be made says so and ends: before anything is given
+		// to it, it must have said that there is a supervisor in it.
+		theirs.Close()
+		_ = conn.SetReadDeadline(time.Now().Add(boxPatience))
+		m, fds, err := receive(conn)
+		closeAll(fds)
+		_ = conn.SetReadDeadline(time.Time{})
+		if err != nil || m.Op != "ready" {
+			conn.Close()
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait() // its words say more
+			return nil, &BoxError{Program: how.Box[0], Said: said.String()}
+		}
+	}
 	go func() {
 		h.listen()
 		conn.Close()
 		_ = cmd.Wait() // it ends with its connection; how does not matter
 	}()
+	if how != nil && how.Serve != nil {
+		if err := h.send(message{Op: "listen", Addr: how.Listen}); err != nil {
+			conn.Close()
+			return fail(err)
+		}
+	}
 	return h, nil
 }
 
@@ -140,13 +209,17 @@ var (
 	errIdle       = fmt.Errorf("%w before the command was given to it", errSupervisor)
 )
 
-func (p *pool) start(ctx context.Context, c *Command) (Process, error) {
+func (p *pool) start(ctx context.Context, c *Command, how *Launch) (Process, error) {
 	for try := 0; ; try++ {
-		h, err := p.take()
+		h, err := p.take(how)
 		if err != nil {
 			return nil, err
 		}
-		s, err := h.start(ctx, c)
+		var spec *confine.Spec
+		if how != nil {
+			spec = how.Confine
+		}
+		s, err := h.start(ctx, c, spec)
 		if errors.Is(err, errIdle) && try < maxIdle+1 {
 			continue // it was killed while it was idle
 		}
@@ -157,7 +230,7 @@ func (p *pool) start(ctx context.Context, c *Command) (Process, error) {
 	}
 }
 
-func (h *helper) start(ctx context.Context, c *Command) (*supervised, error) {
+func (h *helper) start(ctx context.Context, c *Command, spec *confine.Spec) (*supervised, error) {
 	out, err := openOutputs(c)
 	if err != nil {
 		h.pool.put(h)
@@ -179,7 +252,7 @@ func (h *helper) start(ctx context.Context, c *Command) (*supervised, error) {
 	for _, w := range out.writers {
 		fds = append(fds, int(w.Fd()))
 	}
-	if err := h.send(message{Op: "start", Args: c.Args, Dir: c.Dir, Env: c.Env}, fds...); err != nil {
+	if err := h.send(message{Op: "start", Args: c.Args, Dir: c.Dir, Env: c.Env, Confine: spec}, fds...); err != nil {
 		out.abandon()
 		h.conn.Close()
 		if errors.Is(err, syscall.E2BIG) {
@@ -211,7 +284,7 @@ func (h *helper) start(ctx context.Context, c *Command) (*supervised, error) {
 			// The listener says that it is gone, if it has not said more by then.
 			done = nil
 			h.sweep()
-			_ = h.proc.Kill()
+			_ = h.kill()
 		}
 	}
 }
@@ -225,11 +298,26 @@ func (h *helper) send(m message, fds ...int) error {
 }
 
 // wake lets a supervisor go on that its command has stopped.
-func (h *helper) wake() { _ = h.proc.Signal(syscall.SIGCONT) } // gone is as good
+func (h *helper) wake() {
+	if h.proc != nil {
+		_ = h.proc.Signal(syscall.SIGCONT) // gone is as good
+	}
+}
+
+// below are the processes under the supervisor, and in a box the supervisor.
+func (h *helper) below() []child {
+	if h.proc == nil {
+		return nil
+	}
+	return descendants(h.proc.Pid)
+}
 
 // sweep kills what runs under the supervisor, and gives what there was.
 func (h *helper) sweep() []child {
-	left := descendants(h.proc.Pid)
+	if h.proc == nil {
+		_ = h.kill() // if it fails, it is tried again
+	}
+	left := h.below()
 	for _, c := range left {
 		signalChild(c, syscall.SIGKILL)
 	}
@@ -240,11 +328,18 @@ func (h *helper) sweep() []child {
 func (h *helper) listen() {
 	for {
 		m, fds, err := receive(h.conn)
+		if m.Op == "listening" && len(fds) == 1 && h.boxed() && h.launch.Serve != nil {
+			h.serve(fds[0])
+			continue
+		}
 		closeAll(fds)
 		h.mu.Lock()
 		s := h.cur
 		if err != nil {
 			h.dead = true
+			for _, l := range h.served {
+				l.Close()
+			}
 		}
 		h.mu.Unlock()
 		if err != nil {
@@ -313,13 +408,18 @@ func (s *supervised) lost() {
 	}
 	select {
 	case <-s.exited:
+		if s.h.boxed() {
+			break // the box ends with its first process
+		}
 		// The group may be empty for long, and its number another's: that one
 		// has a leader, which this one has not.
 		if errors.Is(syscall.Kill(s.pid, 0), syscall.ESRCH) {
 			_ = syscall.Kill(-s.pid, syscall.SIGKILL) // none left is as good
 		}
 	default:
-		_ = syscall.Kill(-s.pid, syscall.SIGKILL)
+		if !s.h.boxed() {
+			_ = syscall.Kill(-s.pid, syscall.SIGKILL)
+		}
 		s.err = fmt.Errorf("sandbox: the command was killed: %w", errSupervisor)
 		s.exit = Exit{Code: 128 + int(syscall.SIGKILL), Signal: "SIGKILL"}
 		close(s.exited)
@@ -327,7 +427,12 @@ func (s *supervised) lost() {
 	s.finish()
 }
 
-func (s *supervised) PID() int              { return s.pid }
+func (s *supervised) PID() int {
+	if s.h.boxed() && s.h.proc != nil {
+		return outsidePID(s.h.below(), s.pid)
+	}
+	return s.pid
+}
 func (s *supervised) Done() <-chan struct{} { return s.gone }
 
 func (s *supervised) Wait() (Exit, error) {
@@ -361,7 +466,13 @@ func (s *supervised) PIDs() []int {
 	case <-s.listed: // of an earlier call that did not wait for it
 	default:
 	}
-	if !s.current() || s.h.send(message{Op: "list"}) != nil {
+	if !s.current() {
+		return nil
+	}
+	if s.h.boxed() && s.h.proc != nil {
+		return s.h.boxPIDs()
+	}
+	if s.h.send(message{Op: "list"}) != nil {
 		return nil
 	}
 	t := time.NewTimer(listPatience)
@@ -372,7 +483,7 @@ func (s *supervised) PIDs() []int {
 	case <-s.gone:
 		return nil
 	case <-t.C: // it was stopped, or has no time: the look from here is as good, if slower
-		return pidsOf(descendants(s.h.proc.Pid))
+		return pidsOf(s.h.below())
 	}
 }
 

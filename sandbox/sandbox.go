@@ -46,8 +46,13 @@ type Runner interface {
 type Info struct {
 	Name      string // such as "local"
 	Confines  bool   // holds policies: what a command may write and reach
+	ReadOnly  bool   // holds [Policy.ReadOnly]
+	Domains   bool   // holds [Policy.Domains]
 	Sweeps    bool   // Stop also ends processes that left the command's session
 	Supervise bool   // all commands die with this program, even if it is killed
+	// Lacks says to users what it does not hold, each a clause such as "names in
+	// hidden directories can be listed".
+	Lacks []string
 }
 
 // Command is what to run.
@@ -64,14 +69,42 @@ type Command struct {
 }
 
 // Policy is what a command is held to. The zero Policy holds it to nothing.
+//
+// Paths are absolute. Links in them are followed when the command starts, and
+// what is not there then is left out: who must keep a file from being made
+// protects the directory that it would be in.
 type Policy struct {
 	WriteRoots []string // the only directories to write in; nil: anywhere
-	Hide       []string // files and directories that must not be read
-	NoNetwork  bool
+	// ReadOnly are files and directories within WriteRoots that must not be
+	// written, such as .git/hooks; nor can a directory above one be moved away.
+	ReadOnly  []string
+	Hide      []string // files and directories that must not be read
+	NoNetwork bool     // nothing can be connected to, on this machine or another
+	// Domains can be reached although NoNetwork is set, by a proxy that the
+	// command's environment names: "example.com" is that host alone,
+	// "*.example.com" every host below it. None is nothing, never everything.
+	Domains []string
 }
 
 // IsZero reports whether p asks for nothing.
-func (p Policy) IsZero() bool { return p.WriteRoots == nil && len(p.Hide) == 0 && !p.NoNetwork }
+func (p Policy) IsZero() bool {
+	return p.WriteRoots == nil && len(p.ReadOnly) == 0 && len(p.Hide) == 0 && !p.NoNetwork && len(p.Domains) == 0
+}
+
+// check refuses policies that cannot be meant.
+func (p Policy) check() error {
+	for _, list := range [][]string{p.WriteRoots, p.ReadOnly, p.Hide} {
+		for _, s := range list {
+			if !filepath.IsAbs(s) || strings.IndexByte(s, 0) >= 0 {
+				return fmt.Errorf("sandbox: the policy holds %q, which is not an absolute path", s)
+			}
+		}
+	}
+	if len(p.Domains) > 0 && !p.NoNetwork {
+		return errors.New("sandbox: the policy lists domains but leaves the network open: set NoNetwork too")
+	}
+	return nil
+}
 
 // ErrPolicy means that a runner cannot hold a command's policy.
 var ErrPolicy = errors.New("this runner cannot hold the policy")
@@ -82,6 +115,8 @@ var ErrClosed = errors.New("the runner is closed")
 // Process is a command that was started. Its methods may be called from any
 // goroutine.
 type Process interface {
+	// PID is the number of the command on this machine, 0 once it is gone from a
+	// box; of a command in a container, and in PIDs, those in the container.
 	PID() int
 	// Wait waits for the command itself, not for what it left running in the
 	// background, and for the output that it wrote.
@@ -137,6 +172,9 @@ func (c *Command) check() error {
 				return errors.New("sandbox: the command holds a NUL byte, which no process can be given")
 			}
 		}
+	}
+	if err := c.Policy.check(); err != nil {
+		return err
 	}
 	return checkDir(c.Dir)
 }

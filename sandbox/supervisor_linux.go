@@ -18,7 +18,7 @@ import (
 // never returns; otherwise it returns at once, and [Local] will use
 // supervisors.
 func Main() {
-	if len(os.Args) == 1 && os.Args[0] == helperName {
+	if len(os.Args) == 1 && os.Args[0] == helperName || len(os.Args) == 2 && os.Args[1] == helperName {
 		if typ, err := syscall.GetsockoptInt(3, syscall.SOL_SOCKET, syscall.SO_TYPE); err == nil && typ == syscall.SOCK_STREAM {
 			os.Exit(supervise())
 		}
@@ -45,7 +45,8 @@ type supervisor struct {
 	busy    bool // a command, or something of it, is left
 	gone    chan struct{}
 
-	sendMu sync.Mutex
+	sendMu    sync.Mutex
+	listenErr error
 }
 
 func supervise() int {
@@ -72,6 +73,14 @@ func supervise() int {
 		return 1
 	}
 	s := &supervisor{conn: conn, null: null}
+	if os.Getpid() == 1 {
+		// Alone in a box with the command, which may have the same user: it
+		// must not be able to take this process over.
+		if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_DUMPABLE, 0, 0); errno != 0 {
+			return 1
+		}
+		s.say(message{Op: "ready"})
+	}
 	s.started = sync.NewCond(&s.mu)
 	go s.reap()
 	for {
@@ -92,6 +101,8 @@ func supervise() int {
 			}
 		case "list":
 			go s.list()
+		case "listen":
+			s.listenErr = s.listen(m.Addr)
 		}
 		closeAll(fds)
 	}
@@ -132,18 +143,30 @@ func (s *supervisor) start(m message, fds []int) {
 		s.say(message{Op: "failed", Error: why})
 		return
 	}
-	pid, err := syscall.ForkExec(m.Args[0], m.Args, &syscall.ProcAttr{
+	if s.listenErr != nil {
+		s.say(message{Op: "failed", Error: "no proxy in the sandbox: " + s.listenErr.Error()})
+		return
+	}
+	gone := make(chan struct{})
+	attr := &syscall.ProcAttr{
 		Dir: m.Dir, Env: m.Env,
 		Files: []uintptr{s.null.Fd(), uintptr(fds[0]), uintptr(fds[len(fds)-1])},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
-	})
+	}
+	var pid int
+	var err error
+	if m.Confine == nil {
+		pid, err = syscall.ForkExec(m.Args[0], m.Args, attr)
+	} else {
+		pid, err = forkConfined(m, attr, gone)
+	}
 	if err != nil {
 		var errno syscall.Errno
 		errors.As(err, &errno)
 		s.say(message{Op: "failed", Error: err.Error(), Errno: int(errno)})
 		return
 	}
-	s.shell, s.busy, s.gone = pid, true, make(chan struct{})
+	s.shell, s.busy, s.gone = pid, true, gone
 	s.say(message{Op: "started", PID: pid})
 	s.started.Signal()
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"syscall"
+
+	"github.com/cantle-dev/cantle/sandbox/internal/confine"
 )
 
 // helperName is the name under which this program is started as a supervisor.
@@ -16,12 +18,15 @@ const helperName = "cantle-sandbox-supervisor"
 
 // message is what the program and a supervisor say to each other.
 type message struct {
-	Op string `json:"op"` // start, stop, list; started, failed, exit, gone, pids
+	Op string `json:"op"` // start, stop, list, listen; started, failed, exit, gone, pids, listening
 
 	Args  []string `json:"args,omitempty"`
 	Dir   string   `json:"dir,omitempty"`
 	Env   []string `json:"env,omitempty"`
 	Grace int64    `json:"grace,omitempty"` // nanoseconds
+	Addr  string   `json:"addr,omitempty"`  // to listen at
+
+	Confine *confine.Spec `json:"confine,omitempty"`
 
 	PID    int    `json:"pid,omitempty"`
 	PIDs   []int  `json:"pids,omitempty"`

@@ -1,0 +1,288 @@
+// Package bwrap runs commands in namespaces that bubblewrap makes: its own
+// view of files, its own processes, and a network of its own that has nothing
+// in it, or nothing but a proxy that knows a list of domains.
+//
+//	func main() {
+//		sandbox.Main()
+//		run, err := bwrap.Open(ctx, bwrap.Options{})
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		defer run.Close()
+//		p, err := run.Start(ctx, &sandbox.Command{
+//			Args: []string{"/bin/sh", "-c", "npm test"}, Dir: dir, Env: env,
+//			Policy: sandbox.Policy{
+//				WriteRoots: []string{dir}, ReadOnly: []string{dir + "/.git/hooks"},
+//				Hide: []string{home + "/.ssh"}, NoNetwork: true, Domains: []string{"registry.npmjs.org"},
+//			},
+//		})
+//		…
+//	}
+//
+// A box is made for each policy and kept for the next command of the same one.
+package bwrap
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cantle-dev/cantle/sandbox"
+	"github.com/cantle-dev/cantle/sandbox/internal/confine"
+	"github.com/cantle-dev/cantle/sandbox/proxy"
+)
+
+// Options configure [Open].
+type Options struct {
+	// Path is the program; "" looks in /usr/bin, /usr/local/bin and /bin, never
+	// in the PATH, which a project may have changed.
+	Path string
+	// Denied hears of each request to a host that no policy's Domains hold, and
+	// why. It may be called from several goroutines.
+	Denied func(host, why string)
+	// Proxy configures the proxy further; its Domains and Denied are not used.
+	Proxy proxy.Options
+}
+
+// ErrUnavailable means that there is no bubblewrap, or none that works here.
+var ErrUnavailable = errors.New("no working bubblewrap")
+
+// proxyAddr is where the proxy answers in a box, whose network is its own.
+const proxyAddr = "127.0.0.1:3128"
+
+// Open finds bubblewrap and tries it. It needs a program that calls
+// [sandbox.Main].
+func Open(ctx context.Context, opts Options) (sandbox.Runner, error) {
+	path := opts.Path
+	if path == "" {
+		for _, p := range []string{"/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"} {
+			if fi, err := os.Stat(p); err == nil && fi.Mode().IsRegular() {
+				path = p
+				break
+			}
+		}
+	}
+	if path == "" {
+		return nil, fmt.Errorf("bwrap: %w: it is not installed; it is the package bubblewrap of most distributions", ErrUnavailable)
+	}
+	run, err := sandbox.Confined(&confiner{path: path, opts: opts, proxies: proxy.NewPool(opts.Proxy, opts.Denied)})
+	if err != nil {
+		return nil, err
+	}
+	p, err := run.Start(ctx, &sandbox.Command{
+		Args: []string{"/proc/self/exe"}, Dir: "/", Policy: sandbox.Policy{WriteRoots: []string{}, NoNetwork: true},
+	})
+	if err == nil {
+		err = p.Stop(0)
+	}
+	if err != nil {
+		run.Close()
+		if box, ok := errors.AsType[*sandbox.BoxError](err); ok {
+			hint := ""
+			if strings.Contains(box.Said, "ermission denied") || strings.Contains(box.Said, "not permitted") {
+				hint = "; the system may not let users make namespaces: see the sysctl kernel.apparmor_restrict_unprivileged_userns and user.max_user_namespaces, or the rules of the container that this runs in"
+			}
+			return nil, fmt.Errorf("bwrap: %w: %s: %s%s", ErrUnavailable, path, box.Said, hint)
+		}
+		return nil, fmt.Errorf("bwrap: %w: %w", ErrUnavailable, err)
+	}
+	return run, nil
+}
+
+type confiner struct {
+	path    string
+	opts    Options
+	proxies *proxy.Pool
+}
+
+func (c *confiner) Info() sandbox.Info {
+	return sandbox.Info{
+		Name: "bubblewrap", Confines: true, ReadOnly: true, Domains: true,
+		Lacks: []string{
+			"Unix sockets that daemons make while a command runs, outside /run, can be connected to",
+			"there is no limit of memory or processes",
+		},
+	}
+}
+
+func (c *confiner) Close() error { c.proxies.Close(); return nil }
+
+func (c *confiner) Launch(cmd *sandbox.Command) (*sandbox.Launch, error) {
+	p := cmd.Policy
+	if p.IsZero() {
+		return &sandbox.Launch{}, nil
+	}
+	args, err := mounts(p)
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: bwrap: %w", err)
+	}
+	args = append([]string{c.path, "--unshare-all"}, args...)
+	if !p.NoNetwork {
+		args = append(args, "--share-net")
+	}
+	args = append(args, "--cap-drop", "ALL", "--die-with-parent", "--as-pid-1", "--chdir", "/", "--")
+	l := &sandbox.Launch{Box: args, Confine: &confine.Spec{}}
+	if len(p.Domains) > 0 {
+		serve, err := c.proxies.Server(p.Domains)
+		if err != nil {
+			return nil, fmt.Errorf("sandbox: bwrap: %w", err)
+		}
+		l.Serve, l.Listen = serve.Serve, proxyAddr
+		l.Env = proxy.Environ(proxyAddr)
+	}
+	l.Key = strings.Join(args, "\x00") + "\x00\x00" + strings.Join(p.Domains, "\x00")
+	return l, nil
+}
+
+// mounts are the arguments that make a box's view of files.
+func mounts(p sandbox.Policy) ([]string, error) {
+	if p.WriteRoots == nil {
+		args := []string{"--bind", "/", "/", "--dev", "/dev", "--proc", "/proc"}
+		above, err := protect(nil, p, "/")
+		return append(append(args, above...), hide(p)...), err
+	}
+	args := []string{"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"}
+	// Daemons listen there, some with the rights of root.
+	for _, dir := range []string{"/run", "/var/run"} {
+		if fi, err := os.Lstat(dir); err == nil && fi.IsDir() {
+			args = append(args, "--tmpfs", dir)
+		}
+	}
+	for _, keep := range []string{"/run/current-system", "/run/opengl-driver", "/run/wrappers"} {
+		args = append(args, "--ro-bind-try", keep, keep)
+	}
+	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && under(real, "/run") {
+		args = append(args, "--ro-bind-try", real, real)
+	}
+	roots := resolve(p.WriteRoots)
+	for _, s := range sockets() {
+		if !inAny(s, roots) && !under(s, "/run") && !under(s, "/var/run") && !under(s, "/dev") && !under(s, "/proc") {
+			args = append(args, "--ro-bind-try", "/dev/null", s)
+		}
+	}
+	for _, r := range roots {
+		args = append(args, "--bind", r, r)
+	}
+	above, err := protect(roots, p, "")
+	if err != nil {
+		return nil, err
+	}
+	return append(append(args, above...), hide(p)...), nil
+}
+
+// protect makes what is ReadOnly so, and every directory between it and its
+// root a mount, since those cannot be moved away.
+func protect(roots []string, p sandbox.Policy, all string) ([]string, error) {
+	if all != "" {
+		roots = []string{all}
+	}
+	var args []string
+	done := map[string]bool{}
+	for _, path := range append(slices.Clone(p.ReadOnly), p.Hide...) {
+		for _, target := range targets(path, roots) {
+			for _, root := range roots {
+				if !under(target, root) || target == root || root == "/" {
+					continue
+				}
+				rest := strings.Split(strings.TrimPrefix(target, root+"/"), "/")
+				for i := range rest[:len(rest)-1] {
+					dir := filepath.Join(root, filepath.Join(rest[:i+1]...))
+					if !done[dir] {
+						done[dir] = true
+						args = append(args, "--bind", dir, dir)
+					}
+				}
+			}
+		}
+	}
+	for _, path := range p.ReadOnly {
+		for _, target := range targets(path, roots) {
+			args = append(args, "--ro-bind", target, target)
+		}
+	}
+	return args, nil
+}
+
+// targets are what must be protected for path: what it leads to, and, if it is
+// a link itself, the directory that it is in, or else it could be replaced.
+func targets(path string, roots []string) []string {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil
+	}
+	out := []string{real}
+	if fi, err := os.Lstat(path); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil && !slices.Contains(roots, dir) && dir != "/" {
+			out = append(out, dir)
+		}
+	}
+	return out
+}
+
+// hide puts an empty directory, or a device that may not be opened, in the
+// place of what is hidden.
+func hide(p sandbox.Policy) []string {
+	var args []string
+	for _, path := range resolve(p.Hide) {
+		if fi, err := os.Stat(path); err == nil && fi.IsDir() {
+			args = append(args, "--perms", "0000", "--tmpfs", path, "--remount-ro", path)
+		} else {
+			args = append(args, "--ro-bind", "/dev/null", path)
+		}
+	}
+	return args
+}
+
+// resolve follows links, and leaves out what is not there.
+func resolve(paths []string) []string {
+	out := []string{}
+	for _, p := range paths {
+		if real, err := filepath.EvalSymlinks(p); err == nil && !slices.Contains(out, real) {
+			out = append(out, real)
+		}
+	}
+	// A root within another comes after it, or it would be covered.
+	slices.SortFunc(out, func(a, b string) int { return len(a) - len(b) })
+	return out
+}
+
+func under(path, dir string) bool {
+	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
+}
+
+func inAny(path string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(d string) bool { return under(path, d) })
+}
+
+// maxSockets bounds how many sockets are covered one by one.
+const maxSockets = 1000
+
+// sockets are the paths at which somebody listens.
+func sockets() []string {
+	f, err := os.Open("/proc/net/unix")
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var out []string
+	for sc := bufio.NewScanner(f); sc.Scan() && len(out) < maxSockets; {
+		// Num RefCount Protocol Flags Type St Inode Path
+		if i := strings.IndexByte(sc.Text(), '/'); i > 0 {
+			real, err := filepath.EvalSymlinks(sc.Text()[i:])
+			if err != nil {
+				continue
+			}
+			if fi, err := os.Lstat(real); err == nil && fi.Mode()&fs.ModeSocket != 0 && !slices.Contains(out, real) {
+				out = append(out, real)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
