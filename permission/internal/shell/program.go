@@ -298,7 +298,15 @@ func (w *walker) operands(at int, r row, a args) bool {
 	case "compile":
 		each(tool.Read, all, false)
 	case "edit":
+		for _, o := range a.options {
+			if o.has && strings.HasPrefix(o.value.Text, "!") {
+				w.run(at, cut(o.value, 1))
+			}
+		}
 		for _, o := range all {
+			if strings.HasPrefix(o.Text, "+!") {
+				w.run(at, cut(o, 2))
+			}
 			if after, ok := strings.CutPrefix(o.Text, "+"); ok {
 				w.access(at, tool.Exec, cut(o, len(o.Text)-len(after)), false)
 				continue
@@ -325,6 +333,9 @@ func (w *walker) operands(at int, r row, a args) bool {
 		for _, o := range all {
 			if strings.HasPrefix(o.Text, "+") && name == "less" {
 				w.access(at, tool.Exec, o, false)
+				if strings.HasPrefix(o.Text, "+!") {
+					w.run(at, cut(o, 2))
+				}
 			}
 		}
 	}

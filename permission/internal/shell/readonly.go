@@ -12,7 +12,7 @@ false       any
 :           any
 test        test
 [           test
-cd          text  L P e @
+cd          text  L P e
 exit        text
 return      text
 break       text
