@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/llmtest"
 	"github.com/cantle-dev/cantle/tool"
 )
@@ -241,4 +242,10 @@ func TestLockedSessions(t *testing.T) {
 	close(held)
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
+}
+
+// lastTyped is the last message but for what the program adds to it.
+func lastTyped(e *llmtest.Exchange) string {
+	t, _ := e.Request.Messages[len(e.Request.Messages)-1].Parts[0].(llm.Text)
+	return t.Text
 }

@@ -145,12 +145,6 @@ func echo(e *llmtest.Exchange) llmtest.Reply {
 	return llmtest.Say(fmt.Sprintf("[%s]", strings.ReplaceAll(lastTyped(e), "\n", "|")))
 }
 
-// lastTyped is the last message but for what the program adds to it.
-func lastTyped(e *llmtest.Exchange) string {
-	t, _ := e.Request.Messages[len(e.Request.Messages)-1].Parts[0].(llm.Text)
-	return t.Text
-}
-
 func TestPlainAtATerminal(t *testing.T) {
 	w := newWorld(t)
 	w.serve(llmtest.WireChat, echo)
