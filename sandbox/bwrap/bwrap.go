@@ -118,11 +118,7 @@ func (c *confiner) Launch(cmd *sandbox.Command) (*sandbox.Launch, error) {
 	if p.IsZero() {
 		return &sandbox.Launch{}, nil
 	}
-	args, err := mounts(p)
-	if err != nil {
-		return nil, fmt.Errorf("sandbox: bwrap: %w", err)
-	}
-	args = append([]string{c.path, "--unshare-all"}, args...)
+	args := append([]string{c.path, "--unshare-all"}, mounts(p)...)
 	if !p.NoNetwork {
 		args = append(args, "--share-net")
 	}
@@ -141,15 +137,34 @@ func (c *confiner) Launch(cmd *sandbox.Command) (*sandbox.Launch, error) {
 }
 
 // mounts are the arguments that make a box's view of files.
-func mounts(p sandbox.Policy) ([]string, error) {
-	if p.WriteRoots == nil {
-		args := []string{"--bind", "/", "/", "--dev", "/dev", "--proc", "/proc"}
-		above, err := protect(nil, p, "/")
-		return append(append(args, above...), hide(p)...), err
+func mounts(p sandbox.Policy) []string {
+	roots, first := resolve(p.WriteRoots), "--ro-bind"
+	if p.WriteRoots == nil || slices.Contains(roots, "/") {
+		roots, first = []string{"/"}, "--bind"
 	}
-	args := []string{"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"}
-	// Daemons listen there, some with the rights of root.
-	for _, dir := range []string{"/run", "/var/run"} {
+	args := []string{first, "/", "/", "--dev", "/dev", "--proc", "/proc"}
+	if first == "--ro-bind" || p.NoNetwork {
+		args = append(args, daemons(roots)...)
+	}
+	for _, r := range roots {
+		if r != "/" {
+			args = append(args, "--bind", r, r)
+		}
+	}
+	args = append(args, anchors(roots, append(slices.Clone(p.ReadOnly), p.Hide...))...)
+	for _, path := range p.ReadOnly {
+		for _, target := range targets(path, roots) {
+			args = append(args, "--ro-bind", target, target)
+		}
+	}
+	return append(args, hide(p.Hide)...)
+}
+
+// daemons covers what others listen at, some with the rights of root.
+func daemons(roots []string) []string {
+	var args []string
+	dirs := []string{"/run", "/var/run"}
+	for _, dir := range dirs {
 		if fi, err := os.Lstat(dir); err == nil && fi.IsDir() {
 			args = append(args, "--tmpfs", dir)
 		}
@@ -160,39 +175,31 @@ func mounts(p sandbox.Policy) ([]string, error) {
 	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && under(real, "/run") {
 		args = append(args, "--ro-bind-try", real, real)
 	}
-	roots := resolve(p.WriteRoots)
+	// What a command itself listens at is in the directories that are its own.
+	own := slices.DeleteFunc(slices.Clone(roots), func(r string) bool { return r == "/" })
 	for _, s := range sockets() {
-		if !inAny(s, roots) && !under(s, "/run") && !under(s, "/var/run") && !under(s, "/dev") && !under(s, "/proc") {
+		if !inAny(s, own) && !inAny(s, dirs) && !inAny(s, []string{"/dev", "/proc"}) {
 			args = append(args, "--ro-bind-try", "/dev/null", s)
 		}
 	}
-	for _, r := range roots {
-		args = append(args, "--bind", r, r)
-	}
-	above, err := protect(roots, p, "")
-	if err != nil {
-		return nil, err
-	}
-	return append(append(args, above...), hide(p)...), nil
+	return args
 }
 
-// protect makes what is ReadOnly so, and every directory between it and its
-// root a mount, since those cannot be moved away.
-func protect(roots []string, p sandbox.Policy, all string) ([]string, error) {
-	if all != "" {
-		roots = []string{all}
-	}
+// anchors makes every directory between a protected path and its root a mount,
+// since a mount cannot be moved away.
+func anchors(roots, paths []string) []string {
 	var args []string
 	done := map[string]bool{}
-	for _, path := range append(slices.Clone(p.ReadOnly), p.Hide...) {
+	for _, path := range paths {
 		for _, target := range targets(path, roots) {
 			for _, root := range roots {
-				if !under(target, root) || target == root || root == "/" {
+				rest, ok := strings.CutPrefix(target, strings.TrimSuffix(root, "/")+"/")
+				if !ok {
 					continue
 				}
-				rest := strings.Split(strings.TrimPrefix(target, root+"/"), "/")
-				for i := range rest[:len(rest)-1] {
-					dir := filepath.Join(root, filepath.Join(rest[:i+1]...))
+				names := strings.Split(rest, "/")
+				for i := range names[:len(names)-1] {
+					dir := filepath.Join(root, filepath.Join(names[:i+1]...))
 					if !done[dir] {
 						done[dir] = true
 						args = append(args, "--bind", dir, dir)
@@ -201,12 +208,7 @@ func protect(roots []string, p sandbox.Policy, all string) ([]string, error) {
 			}
 		}
 	}
-	for _, path := range p.ReadOnly {
-		for _, target := range targets(path, roots) {
-			args = append(args, "--ro-bind", target, target)
-		}
-	}
-	return args, nil
+	return args
 }
 
 // targets are what must be protected for path: what it leads to, and, if it is
@@ -227,9 +229,9 @@ func targets(path string, roots []string) []string {
 
 // hide puts an empty directory, or a device that may not be opened, in the
 // place of what is hidden.
-func hide(p sandbox.Policy) []string {
+func hide(paths []string) []string {
 	var args []string
-	for _, path := range resolve(p.Hide) {
+	for _, path := range resolve(paths) {
 		if fi, err := os.Stat(path); err == nil && fi.IsDir() {
 			args = append(args, "--perms", "0000", "--tmpfs", path, "--remount-ro", path)
 		} else {

@@ -25,3 +25,11 @@ func open(t *testing.T) sandbox.Runner {
 }
 
 func TestRunner(t *testing.T) { sandboxtest.TestRunner(t, open) }
+
+func TestRunnerUnderPolicy(t *testing.T) {
+	sandboxtest.TestRunner(t, func(t *testing.T) sandbox.Runner {
+		return sandboxtest.Under(open(t), func(c *sandbox.Command) sandbox.Policy {
+			return sandbox.Policy{WriteRoots: []string{c.Dir}, NoNetwork: true}
+		})
+	})
+}

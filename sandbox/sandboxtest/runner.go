@@ -82,6 +82,59 @@ func ReadPID(t testing.TB, file string) int {
 	return pid
 }
 
+// outside is the number on this machine of a process that works in dir and calls
+// itself pid: in a namespace of its own it has another one there.
+func outside(t testing.TB, dir string, pid int) int {
+	t.Helper()
+	want, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := filepath.Glob("/proc/[0-9]*/status")
+	if err != nil || status == nil {
+		return pid // no /proc, no namespaces
+	}
+	for _, s := range status {
+		b, err := os.ReadFile(s)
+		if err != nil {
+			continue
+		}
+		_, rest, ok := strings.Cut(string(b), "\nNSpid:")
+		line, _, _ := strings.Cut(rest, "\n")
+		f := strings.Fields(line)
+		if !ok || len(f) == 0 || f[len(f)-1] != strconv.Itoa(pid) {
+			continue
+		}
+		at, err := os.Stat(filepath.Join(filepath.Dir(s), "cwd"))
+		if err == nil && os.SameFile(at, want) {
+			n, err := strconv.Atoi(f[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	t.Fatalf("no process that calls itself %d works in %s", pid, dir)
+	return 0
+}
+
+// Under holds every command of a runner to a policy that depends on it, so
+// that [TestRunner] can be run in it.
+func Under(run sandbox.Runner, policy func(*sandbox.Command) sandbox.Policy) sandbox.Runner {
+	return under{run, policy}
+}
+
+type under struct {
+	sandbox.Runner
+	policy func(*sandbox.Command) sandbox.Policy
+}
+
+func (u under) Start(ctx context.Context, c *sandbox.Command) (sandbox.Process, error) {
+	held := *c
+	held.Policy = u.policy(c)
+	return u.Runner.Start(ctx, &held)
+}
+
 // TestRunner holds the runner that open makes to the contract. Its commands
 // are for a POSIX shell.
 func TestRunner(t *testing.T, open func(t *testing.T) sandbox.Runner) {
@@ -202,7 +255,7 @@ func TestRunner(t *testing.T, open func(t *testing.T) sandbox.Runner) {
 			if err != nil || exit.Code != 0 || out.String() != "hi\n" {
 				t.Errorf("%s: %+v %v %q", script, exit, err, out.String())
 			}
-			pid := ReadPID(t, filepath.Join(dir, "pid"))
+			pid := outside(t, dir, ReadPID(t, filepath.Join(dir, "pid")))
 			if !Alive(pid) {
 				t.Errorf("%s: the child was killed", script)
 			}
@@ -259,7 +312,7 @@ func TestRunner(t *testing.T, open func(t *testing.T) sandbox.Runner) {
 		} {
 			dir := t.TempDir()
 			p := start(t, dir, script, nil)
-			pid := ReadPID(t, filepath.Join(dir, "pid"))
+			pid := outside(t, dir, ReadPID(t, filepath.Join(dir, "pid")))
 			began := time.Now()
 			if err := p.Stop(sandbox.Grace); err != nil {
 				t.Error(err)
@@ -335,7 +388,7 @@ func TestRunner(t *testing.T, open func(t *testing.T) sandbox.Runner) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pid := ReadPID(t, filepath.Join(dir, "pid"))
+		pid := outside(t, dir, ReadPID(t, filepath.Join(dir, "pid")))
 		if err := other.Close(); err != nil {
 			t.Error(err)
 		}
