@@ -125,15 +125,11 @@ func (w *walker) gitVerb(at int, verb string, rest []Word, a args) {
 	case "submodule":
 		for i, o := range rest {
 			if o.Text == "foreach" {
-				text := Word{Known: true}
-				for _, word := range rest[i+1:] {
-					if strings.HasPrefix(word.Text, "-") {
-						continue
-					}
-					text.Known = text.Known && word.Known
-					text.Text += word.Text + " "
+				text := rest[i+1:]
+				for len(text) > 0 && strings.HasPrefix(text[0].Text, "-") {
+					text = text[1:]
 				}
-				w.run(at, text)
+				w.run(at, joined(text))
 			}
 		}
 	case "config":

@@ -75,6 +75,19 @@ func (w *walker) doubtful(at int, words []Word) {
 	w.doubt, w.ends = was, false
 }
 
+// joined is the text that words with a blank between them make.
+func joined(words []Word) Word {
+	out := Word{Known: true}
+	var text strings.Builder
+	for _, word := range words {
+		out.Known = out.Known && word.Known && !word.Glob && !word.Many
+		text.WriteString(word.Text)
+		text.WriteByte(' ')
+	}
+	out.Text = text.String()
+	return out
+}
+
 // run analyses a text that a command runs.
 func (w *walker) run(at int, text Word) {
 	c := w.out.Commands[at]
@@ -147,8 +160,14 @@ func (w *walker) look(at int) {
 		if !w.doubt {
 			w.reasonAt(c.Start, c.End, Computed, "the name of the program is computed")
 		}
-		if len(c.Words) > 1 {
-			w.doubtful(at, c.Words[1:])
+		words := c.Words
+		if first.Prefix != "" {
+			// rm$IFS-rf: it begins with a program's name.
+			name := Word{Text: first.Prefix, Prefix: first.Prefix, Known: true, Start: first.Start, End: first.End}
+			w.out.Commands = append(w.out.Commands, Command{Words: append([]Word{name}, words[1:]...), Via: c.Via, Doubt: true, Start: c.Start, End: c.End})
+		}
+		if len(words) > 1 {
+			w.doubtful(at, words[1:])
 		}
 		return
 	}
@@ -166,6 +185,10 @@ func (w *walker) look(at int) {
 	}
 	if evals, ok := t.interpreter(name); ok {
 		w.interpreter(at, evals)
+		return
+	}
+	if name == "jobs" && len(c.Words) > 2 && c.Words[1].Text == "-x" {
+		w.words(at, false, c.Words[2:], nil)
 		return
 	}
 	w.redefines(c)

@@ -36,7 +36,7 @@ od          read  A: j: N: S= t: v w= a b c d f i l o s x address-radix: skip-by
 hexdump     read  b c C d n: o s: v x e: f< canonical length: skip: no-squeezing help version
 xxd         inout a b c: C d e g: i l: n: o: p u s: E
 strings     read  a d f n: t: o e: w s: T: all data print-file-name bytes: radix: encoding: include-all-whitespace help version
-file        read  b i h L k N n p r s z 0 e: F: m< f< brief mime mime-type mime-encoding dereference no-dereference keep-going no-pad raw special-files exclude: separator: magic-file< files-from< extension help version
+file        read  b i h L k N n p r s 0 e: F: m< f< brief mime mime-type mime-encoding dereference no-dereference keep-going no-pad raw special-files exclude: separator: magic-file< files-from< extension help version
 stat        read  L f c: t dereference file-system format: printf: terse cached: help version
 du          tree  a 0 b B: c d: D h H k l L m P s S t: x X< all null apparent-size bytes block-size: total max-depth: dereference-args human-readable si dereference no-dereference separate-dirs summarize threshold: time= time-style: one-file-system exclude-from< exclude: inodes help version
 df          read  a B: h H i k l P t: T x: all block-size: human-readable si inodes local no-sync output= portability sync total type: print-type exclude-type: help version

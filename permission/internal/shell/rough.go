@@ -42,13 +42,6 @@ func (w *walker) rough(text string) {
 			target = false
 			c := Command{Words: words, Start: w.fixed.from, End: w.fixed.to}
 			w.emit(c)
-			if !words[0].Known && words[0].Prefix != "" {
-				// rm$IFS-rf: what it begins with is the program, or may be.
-				first := words[0]
-				first.Text, first.Known = first.Prefix, true
-				c.Words = append([]Word{first}, words[1:]...)
-				w.emit(c)
-			}
 		}
 		words = nil
 	}
@@ -61,6 +54,7 @@ func (w *walker) rough(text string) {
 			endWord()
 		case '\'', '"':
 			open = true
+			target = target || len(words) == 0 // or the end of quoted text
 		case '\\': // before a line's end too: views has the text without
 		case '$':
 			if decoded, n := roughANSI(text[i+1:]); n > 0 {

@@ -66,6 +66,7 @@ func TestWhatLinesDo(t *testing.T) {
 		{"xargs -I% rm %", "xargs > rm ⟨%⟩"},
 		{"xargs --unheard rm", "? opaque"},
 		{"eval 'rm x'", "eval \"rm x\" [passes] / eval > rm x"},
+		{"jobs -x rm x", "jobs > rm x"},
 		{"eval $x", "? computed"},
 		{"trap 'rm x' EXIT", "trap > rm x"},
 		{"sh -ec 'rm x'", "sh -ec \"rm x\" / sh > rm x"},

@@ -14,14 +14,10 @@ func (w *walker) wrapper(at int, wr wrap) bool {
 	rest := c.Words[1:]
 	switch wr.kind {
 	case "eval":
-		text := Word{Known: true}
-		for i, word := range rest {
-			if i == 0 && word.Text == "--" {
-				continue
-			}
-			text.Known = text.Known && word.Known && !word.Glob
-			text.Text += word.Text + " "
+		if len(rest) > 0 && rest[0].Text == "--" {
+			rest = rest[1:]
 		}
+		text := joined(rest)
 		w.out.Commands[at].Passes = text.Known
 		w.run(at, text)
 		return true
@@ -181,13 +177,11 @@ func (w *walker) textWrapper(at int, wr wrap, operands []Word) {
 		}
 		return
 	}
-	text := Word{Known: true}
-	for _, o := range operands {
+	for i, o := range operands {
 		if strings.HasPrefix(o.Text, ":::") {
+			operands = operands[:i]
 			break
 		}
-		text.Known = text.Known && o.Known && !o.Glob
-		text.Text += o.Text + " "
 	}
 	if len(operands) == 0 {
 		return
@@ -195,7 +189,7 @@ func (w *walker) textWrapper(at int, wr wrap, operands []Word) {
 	if c.Name() == "parallel" && !w.doubt {
 		w.reasonAt(c.Start, c.End, Computed, "what parallel runs is made from what it reads")
 	}
-	w.run(at, text)
+	w.run(at, joined(operands))
 }
 
 func (w *walker) ssh(at int, a args, operands []Word) {
@@ -220,13 +214,8 @@ func (w *walker) ssh(at int, a args, operands []Word) {
 			w.sshOption(at, o.value)
 		}
 	}
-	text := Word{Known: true}
-	for _, o := range rest.operands {
-		text.Known = text.Known && o.Known && !o.Glob
-		text.Text += o.Text + " "
-	}
-	if text.Text != "" {
-		w.run(at, text)
+	if len(rest.operands) > 0 {
+		w.run(at, joined(rest.operands))
 	}
 	if rest.unknown && !w.doubt {
 		w.reasonAt(c.Start, c.End, Opaque, "a flag of ssh that is not known")
