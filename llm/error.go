@@ -60,6 +60,9 @@ type Error struct {
 	RetryAfter time.Duration
 	// NoRetry is set where the provider forbids a retry that Kind would allow.
 	NoRetry bool
+	// NoKey says, of a [KindAuth], that the request had no key: the server wants
+	// one, and none was given.
+	NoKey bool
 	// Partial is what had come before the stream failed; nil if nothing had.
 	// Its tool calls are incomplete and must not be run.
 	Partial *Response

@@ -58,3 +58,18 @@ data: {"type":"message_stop"}
 	// Rayleigh scattering.
 	// end 9 4
 }
+
+// That there is no key is an error that names the variable.
+func ExampleFromEnv() {
+	_, err := anthropic.FromEnv("claude-x", func(string) string { return "" }, anthropic.Options{})
+	fmt.Println(err)
+	m, err := anthropic.FromEnv("claude-x", func(string) string { return "secret" }, anthropic.Options{}) // or os.Getenv
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(m.Info().Ref())
+	// Output:
+	// anthropic: no API key: set ANTHROPIC_API_KEY
+	// anthropic:claude-x
+}

@@ -3,6 +3,7 @@ package bedrock_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -49,4 +50,28 @@ func ExampleNew() {
 	// /model/us.amazon.nova-2-lite-v1%3A0/converse-stream Bearer secret
 	// Rayleigh scattering.
 	// end 9 4
+}
+
+// The request is one of Anthropic's, in Bedrock's envelope: the model is in the
+// path, and the version in the body.
+func ExampleNewAnthropic() {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body struct {
+			Version string `json:"anthropic_version"`
+			Model   string
+		}
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		fmt.Printf("%s %s %q\n", r.URL.EscapedPath(), body.Version, body.Model)
+		http.Error(w, `{"message":"The security token included in the request is invalid."}`, http.StatusForbidden)
+	}))
+	defer srv.Close()
+
+	m := bedrock.NewAnthropic("us.anthropic.claude-opus-4-8", bedrock.Options{APIKey: "secret", BaseURL: srv.URL})
+	_, err := llm.Generate(context.Background(), m, &llm.Request{
+		Messages: []llm.Message{llm.UserText("Why is the sky blue?")},
+	})
+	fmt.Println(llm.IsKind(err, llm.KindAuth))
+	// Output:
+	// /model/us.anthropic.claude-opus-4-8/invoke-with-response-stream bedrock-2023-05-31 ""
+	// true
 }

@@ -2,9 +2,11 @@
 // embedded data: the wire, the address and the variable with the key; the
 // context window, the most output, what a model takes, and what it costs.
 //
-//	p, err := catalog.Named("groq")
 //	m, err := catalog.Lookup("anthropic", "claude-opus-4-8")
-//	if err == nil && m.Price != nil {
+//	if err != nil {
+//		return err
+//	}
+//	if m.Price != nil {
 //		fmt.Println(m.Context, m.Price.Input)
 //	}
 //

@@ -38,3 +38,18 @@ data: {"candidates":[{"content":{"parts":[{"text":"scattering."}],"role":"model"
 	// Rayleigh scattering.
 	// end 9 4
 }
+
+// Of two variables the first that is set counts; that none is, is an error.
+func ExampleFromEnv() {
+	_, err := gemini.FromEnv("gemini-x", func(string) string { return "" }, gemini.Options{})
+	fmt.Println(err)
+	m, err := gemini.FromEnv("gemini-x", func(string) string { return "secret" }, gemini.Options{}) // or os.Getenv
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(m.Info().Ref())
+	// Output:
+	// gemini: no API key: set GEMINI_API_KEY or GOOGLE_API_KEY
+	// google:gemini-x
+}

@@ -8,6 +8,10 @@
 //	resp, err := llm.Generate(ctx, m, &llm.Request{
 //		Messages: []llm.Message{llm.UserText("Why is the sky blue?")},
 //	})
+//	if err != nil {
+//		return err
+//	}
+//	fmt.Println(resp.Message.Text())
 //
 // It reads no environment and knows no model: what is to be assumed about one
 // comes in Options.Info, and [Model.Show] asks the server.
@@ -75,6 +79,8 @@ type Model struct {
 	hosted bool
 	numCtx int    // 0: not sent
 	key    string // of encoded messages
+
+	lessons wire.Lessons
 }
 
 // New makes the model of that name.
@@ -98,6 +104,7 @@ func New(name string, opts Options) *Model {
 		m.numCtx = info.Context
 	}
 	m.info = info
+	m.lessons = wire.LessonsOf(m.base+chatPath, name, opts.APIKey, optional()...)
 	m.key = fmt.Sprintf("%s %s %s images=%t", Wire, info.Provider, name, info.Traits.Images)
 	return m
 }
@@ -136,20 +143,37 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 			if err := m.tooLong(req); err != nil {
 				return nil, err
 			}
-			body, err := m.body(req)
-			if err != nil {
-				return nil, wire.Invalid(m.info, err)
-			}
-			s, err := m.post(ctx, "/api/chat", body)
+			s, err := m.lessons.Post(ctx, m.base+chatPath, func() (*wire.Body, error) { return m.body(req) }, m.request())
 			return s, m.explain(err)
 		},
 		func(s *wire.Stream) wire.Decoder { return newDecoder(m, s, req) },
 	)
 }
 
-func (m *Model) post(ctx context.Context, path string, body *wire.Body) (*wire.Stream, error) {
-	return wire.Post(ctx, m.base+path, body.Join(), wire.Options{
+const chatPath = "/api/chat"
+
+func (m *Model) request() wire.Options {
+	return wire.Options{
 		Provider: m.info.Provider, Model: m.info.Name, Client: m.opts.Client, Framing: wire.NDJSON(),
 		Key: m.opts.APIKey, Header: m.opts.Header, Sign: m.opts.Sign, Stall: m.opts.Stall,
-	})
+	}
+}
+
+// The names by which refused fields are remembered.
+const (
+	fieldLevel       = "think value" // an effort in words, where true and false are taken
+	fieldThink       = "think"
+	fieldTemperature = "temperature"
+	fieldKeepAlive   = "keep_alive"
+)
+
+// optional are what may be left out, or sent otherwise. The window is not: to
+// leave it out would cut prompts.
+func optional() []wire.Optional {
+	return []wire.Optional{
+		{Name: fieldLevel, In: "think", Said: []string{fieldLevel}},
+		{Name: fieldThink, Said: []string{"not support thinking", "thinking is not supported"}},
+		{Name: fieldTemperature, In: "options"},
+		{Name: fieldKeepAlive},
+	}
 }

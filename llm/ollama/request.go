@@ -22,9 +22,11 @@ func (m *Model) body(req *llm.Request) (*wire.Body, error) {
 	o.Value("truncate", false)
 	o.Value("shift", false)
 	o.Raw("think", m.think(req.Effort))
-	if d := m.opts.KeepAlive; d < 0 {
+	switch d := m.opts.KeepAlive; {
+	case d == 0 || m.lessons.Refused(fieldKeepAlive):
+	case d < 0:
 		o.Value("keep_alive", -1)
-	} else if d > 0 {
+	default:
 		o.Value("keep_alive", fmt.Sprintf("%ds", max(1, int64(d/time.Second))))
 	}
 	tools := choose(req)
@@ -39,7 +41,7 @@ func (m *Model) body(req *llm.Request) (*wire.Body, error) {
 	if req.MaxTokens > 0 {
 		opts.Value("num_predict", req.MaxTokens)
 	}
-	if req.Temperature != nil && !m.info.Traits.NoTemperature {
+	if req.Temperature != nil && !m.lessons.Refused(fieldTemperature) && !m.info.Traits.NoTemperature {
 		opts.Value("temperature", *req.Temperature)
 	}
 	if len(req.Stop) > 0 {
@@ -74,7 +76,7 @@ func choose(req *llm.Request) []llm.ToolSpec {
 
 // think is true, false or a word; nil is as the model does by itself.
 func (m *Model) think(e llm.Effort) []byte {
-	if e == "" || !m.info.Traits.Thinking {
+	if e == "" || !m.info.Traits.Thinking || m.lessons.Refused(fieldThink) {
 		return nil
 	}
 	word := "true"
@@ -89,11 +91,13 @@ func (m *Model) think(e llm.Effort) []byte {
 	default:
 		word = string(e)
 	}
-	switch word = m.info.Traits.EffortWord(e, word); word {
-	case "":
+	switch word = m.info.Traits.EffortWord(e, word); {
+	case word == "":
 		return nil
-	case "true", "false":
+	case word == "true", word == "false":
 		return []byte(word)
+	case m.lessons.Refused(fieldLevel):
+		return []byte("true")
 	}
 	return wire.AppendString(nil, word)
 }

@@ -25,7 +25,7 @@ type Details struct {
 func (m *Model) Show(ctx context.Context) (Details, error) {
 	var body wire.Body
 	body.Value("model", m.info.Name)
-	s, err := m.post(ctx, "/api/show", &body)
+	s, err := wire.Post(ctx, m.base+"/api/show", body.Join(), m.request())
 	if err != nil {
 		return Details{}, err
 	}

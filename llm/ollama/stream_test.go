@@ -159,6 +159,78 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
+// A field that the server refuses by its name is sent otherwise or left out, once
+// and for good; of an effort in words first the word. The window is not.
+func TestRefusedFields(t *testing.T) {
+	half := 0.5
+	for name, tt := range map[string]struct {
+		refuse func(body string) string // what is wrong with it; "" is nothing
+		bodies int                      // that are sent for two requests
+		last   string                   // is in the last
+		lacks  string
+		fails  bool
+	}{
+		"levels": {func(b string) string {
+			if strings.Contains(b, `"think":"`) {
+				return `think value \"high\" is not supported for this model`
+			}
+			return ""
+		}, 3, `"think":true`, "", false},
+		"thinking": {func(b string) string {
+			switch {
+			case strings.Contains(b, `"think":"`):
+				return `think value \"high\" is not supported for this model`
+			case strings.Contains(b, `"think"`):
+				return `\"m\" does not support thinking`
+			}
+			return ""
+		}, 4, "num_ctx", `"think"`, false},
+		"temperature": {func(b string) string {
+			if strings.Contains(b, "temperature") {
+				return "unsupported parameter: temperature"
+			}
+			return ""
+		}, 3, "num_ctx", "temperature", false},
+		"keep_alive": {func(b string) string {
+			if strings.Contains(b, "keep_alive") {
+				return "keep_alive is not allowed here"
+			}
+			return ""
+		}, 3, "num_ctx", "keep_alive", false},
+		"window": {func(b string) string {
+			if strings.Contains(b, "num_ctx") {
+				return "unknown option num_ctx"
+			}
+			return ""
+		}, 2, "num_ctx", "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var bodies []string
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				b, _ := io.ReadAll(r.Body)
+				bodies = append(bodies, string(b))
+				if wrong := tt.refuse(string(b)); wrong != "" {
+					w.WriteHeader(http.StatusBadRequest)
+					_, _ = io.WriteString(w, `{"error":"`+wrong+`"}`)
+					return
+				}
+				_, _ = io.WriteString(w, `{"message":{"content":"ok"},"done":true}`)
+			}))
+			defer srv.Close()
+			for range 2 { // what one model is taught, another at the same address knows
+				m := ollama.New("m", ollama.Options{BaseURL: srv.URL, KeepAlive: -1, Info: llm.Info{Traits: llm.Traits{Thinking: true, ThinkingStyle: "levels"}}})
+				_, err := llm.Generate(t.Context(), m, &llm.Request{Messages: hi.Messages, Effort: llm.EffortHigh, Temperature: &half})
+				if (err != nil) != tt.fails {
+					t.Error(err)
+				}
+			}
+			if last := bodies[len(bodies)-1]; len(bodies) != tt.bodies || !strings.Contains(last, tt.last) || tt.lacks != "" && strings.Contains(last, tt.lacks) {
+				t.Errorf("%d requests, the last %s", len(bodies), last)
+			}
+		})
+	}
+}
+
 func ExampleNew() {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"message":{"content":"Scattering."},"done":true,"done_reason":"stop"}`)

@@ -9,6 +9,10 @@
 //	resp, err := llm.Generate(ctx, m, &llm.Request{
 //		Messages: []llm.Message{llm.UserText("Why is the sky blue?")},
 //	})
+//	if err != nil {
+//		return err
+//	}
+//	fmt.Println(resp.Message.Text())
 //
 // It reads no environment and knows no model: what is to be assumed about one
 // comes in Options.Info.

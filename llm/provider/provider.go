@@ -2,6 +2,10 @@
 // the catalog knows, the adapter of the wire, and the key.
 //
 //	m, err := provider.Open("anthropic:claude-opus-4-8", provider.Options{Getenv: os.Getenv})
+//	if err != nil {
+//		return err
+//	}
+//	fmt.Println(m.Info().Context)
 //
 // [Options.Describe] says what is known of a model without a key and without
 // a network, and where each fact is from. [Options.List] asks a provider for

@@ -35,6 +35,27 @@ func ExampleOptions_Describe() {
 	// ollama:qwen3:4b 8192 assumed true
 }
 
+// Nothing is asked for over the network, and what is missing is named.
+func ExampleOpen() {
+	_, err := provider.Open("groq:llama-3.3-70b-versatile", provider.Options{Getenv: func(string) string { return "" }})
+	fmt.Println(err)
+	_, err = provider.Open("grok:grok-4", provider.Options{})
+	fmt.Println(errors.Is(err, provider.ErrUnknown))
+	m, err := provider.Open("fast", provider.Options{
+		Getenv:  func(name string) string { return map[string]string{"GROQ_API_KEY": "secret"}[name] }, // or os.Getenv
+		Aliases: catalog.Aliases{"fast": "groq:llama-3.3-70b-versatile"},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(m.Info().Ref(), m.Info().Context)
+	// Output:
+	// provider: no key for groq: set GROQ_API_KEY
+	// true
+	// groq:llama-3.3-70b-versatile 131072
+}
+
 func env(vars map[string]string) func(string) string {
 	return func(name string) string { return vars[name] }
 }

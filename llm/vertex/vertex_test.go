@@ -402,6 +402,18 @@ func TestClear(t *testing.T) {
 	}
 }
 
+// Claude on Vertex speaks Anthropic's wire, at the address of the location.
+func ExampleNewAnthropic() {
+	m, err := vertex.NewAnthropic("claude-opus-4-8", vertex.Options{Project: "my-project", Location: "us-east5"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(m.Info().Ref(), m.Info().Wire)
+	// Output:
+	// vertex:claude-opus-4-8 anthropic
+}
+
 func ExampleNewGemini() {
 	_, err := vertex.NewGemini("gemini-3-pro-preview", vertex.Options{}.FromEnv(func(string) string { return "" }))
 	fmt.Println(err)

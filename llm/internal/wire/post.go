@@ -159,6 +159,9 @@ func (s *Stream) post(ctx context.Context, rawURL string, body Pieces, opts Opti
 		return context.Cause(ctx)
 	}
 	e := s.classify(text)
+	if e.Kind == llm.KindAuth && !s.keyed {
+		e.NoKey, e.Message = true, strings.TrimSpace(e.Message+" (no key was sent)")
+	}
 	if e.Kind == llm.KindNotFound && e.Code == "" && e.Type == "" { // it may be the address that is wrong
 		e.Message = strings.TrimSpace(e.Message + " (asked at " + s.redact.clean(showURL(req.URL)) + ")")
 	}
@@ -190,6 +193,7 @@ func (s *Stream) request(rawURL string, body Pieces, opts Options) (*http.Reques
 	for k, vs := range opts.Header {
 		req.Header[http.CanonicalHeaderKey(k)] = vs
 	}
+	s.keyed = opts.Key != "" || opts.Sign != nil || carriesSecret(req)
 	if opts.Sign != nil {
 		if err := opts.Sign(req); err != nil {
 			s.redact = newRedactor(req, slices.Concat(opts.Secrets, []string{opts.Key}))

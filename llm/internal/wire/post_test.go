@@ -494,3 +494,30 @@ func TestReuse(t *testing.T) {
 	}
 	ask("/open")
 }
+
+// Of a server that wants a key, the error says whether one was sent.
+func TestNoKey(t *testing.T) {
+	for name, tt := range map[string]struct {
+		opts  wire.Options
+		query string
+		none  bool
+	}{
+		"nothing":          {wire.Options{}, "", true},
+		"another header":   {wire.Options{Header: headers("X-Team", "a")}, "", true},
+		"a key":            {wire.Options{Key: "k"}, "", false},
+		"a key by header":  {wire.Options{Key: "k", KeyHeader: "X-Id"}, "", false},
+		"a header's":       {wire.Options{Header: headers("X-Api-Key", "k")}, "", false},
+		"one in the query": {wire.Options{}, "?key=k", false},
+		"signed":           {wire.Options{Sign: func(*http.Request) error { return nil }}, "", false},
+	} {
+		for status, auth := range map[int]bool{http.StatusUnauthorized: true, http.StatusTooManyRequests: false} {
+			url := serve(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "Unauthorized", status) })
+			tt.opts.Provider, tt.opts.Model = "acme", "m1"
+			_, err := post(t, url+tt.query, tt.opts)
+			var e *llm.Error
+			if !errors.As(err, &e) || e.NoKey != (tt.none && auth) || strings.Contains(e.Error(), "(no key was sent)") != e.NoKey {
+				t.Errorf("%s, %d: %v", name, status, err)
+			}
+		}
+	}
+}

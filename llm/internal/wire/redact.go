@@ -71,6 +71,22 @@ func Secrets(req *http.Request) []string {
 	return out
 }
 
+// carriesSecret reports whether a request has something by which its sender may
+// be known, be it as short as it may.
+func carriesSecret(req *http.Request) bool {
+	for name := range req.Header {
+		if SecretName(name) {
+			return true
+		}
+	}
+	for name := range req.URL.Query() {
+		if SecretName(name) {
+			return true
+		}
+	}
+	return req.URL.User != nil
+}
+
 func newRedactor(req *http.Request, secrets []string) redactor {
 	var pairs []string
 	for _, v := range append(Secrets(req), secrets...) {

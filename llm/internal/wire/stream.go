@@ -43,6 +43,7 @@ type Stream struct {
 	provider, model, host string
 	watch                 *watch
 	redact                redactor
+	keyed                 bool // the request had a key, or what stands for one
 	body                  io.ReadCloser
 	down                  *download
 	framing               Framing
