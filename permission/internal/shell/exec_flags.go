@@ -70,7 +70,7 @@ gcc         compile o> B:* wrapper!* specs<* fplugin:* x: I: L: l: D: U: include
 cc          compile o> B:* wrapper!* specs<* fplugin:* x: I: L: l: D: U: include< imacros<
 clang       compile o> B:* fplugin:* x: I: L: l: D: U: include<
 patch       opaque  i< input< o> output> d: p: r> reject-file>
-history     opaque  a* w* s* r* n* c* d:*
+history     opaque  a>* w>* r<* n<* s* p* c* d:*
 fc          opaque  e!* s:*
 mapfile     opaque  C!* c: d: n: O: s: u: t
 readarray   opaque  C!* c: d: n: O: s: u: t

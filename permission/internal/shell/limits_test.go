@@ -106,3 +106,20 @@ func ExampleAnalyse() {
 	// tee out.txt, read-only: false
 	//   write /w/sub/out.txt
 }
+
+func BenchmarkAnalyse(b *testing.B) {
+	for b.Loop() {
+		if _, err := shell.Analyse("cd sub && git log --oneline -5 | head -3 && grep -rn 'x y' src > out.txt", shell.Options{Dir: "/w", Home: "/home/u"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkAnalyse64KiB(b *testing.B) {
+	line := "echo " + strings.Repeat("\"a $b\" 'c' ", 5500)
+	for b.Loop() {
+		if _, err := shell.Analyse(line, shell.Options{Dir: "/w", Home: "/home/u"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

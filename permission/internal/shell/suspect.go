@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -85,6 +86,9 @@ func suspectSyntax(text string, file *syntax.File) (reasons []Reason) {
 		}
 		return true
 	})
+	if r := misplaced(text, file); r != nil {
+		add(r, "a here-document that may not be where bash reads it")
+	}
 	// A continuation is read alike where a blank stands before it, in the open.
 	for i := 0; ; {
 		j := strings.Index(text[i:], "\\\n")
@@ -113,6 +117,85 @@ func documentsOutside(n syntax.Node, end syntax.Pos) (found bool) {
 		return !found
 	})
 	return found
+}
+
+// misplaced finds a here-document whose text is not on the lines behind the line
+// of its operator, ended by its delimiter.
+func misplaced(text string, file *syntax.File) (found *syntax.Redirect) {
+	var all []*syntax.Redirect
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if r, ok := n.(*syntax.Redirect); ok && (r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc) {
+			all = append(all, r)
+		}
+		return true
+	})
+	slices.SortStableFunc(all, func(a, b *syntax.Redirect) int { return int(a.OpPos.Offset()) - int(b.OpPos.Offset()) })
+	line, next := -1, 0 // of the last operator, and where the next text must begin
+	for _, r := range all {
+		op := int(r.OpPos.Offset())
+		eol := strings.IndexByte(text[min(op, len(text)):], '\n')
+		if eol < 0 {
+			return r
+		}
+		if op+eol != line {
+			line, next = op+eol, op+eol+1
+		}
+		from := next
+		if r.Hdoc != nil {
+			if int(r.Hdoc.Pos().Offset()) != from {
+				return r
+			}
+		}
+		// The first line that is the delimiter ends it, to bash.
+		want, dash := delimiter(r.Word), r.Op == syntax.DashHdoc
+		for {
+			if next > len(text) {
+				return r
+			}
+			one, _, more := strings.Cut(text[next:], "\n")
+			at := next
+			next += len(one) + 1
+			if dash {
+				one = strings.TrimLeft(one, "\t")
+			}
+			if one == want {
+				end := at + len(text[at:min(next-1, len(text))])
+				if r.Hdoc != nil && int(r.Hdoc.End().Offset()) != end {
+					return r
+				}
+				if r.Hdoc == nil && at != from {
+					return r
+				}
+				break
+			}
+			if !more {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// delimiter is the word that ends a here-document, without its quotes.
+func delimiter(word *syntax.Word) string {
+	var b strings.Builder
+	for _, part := range word.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			text, _ := spell(literal(part.Value, false, nil))
+			b.WriteString(text)
+		case *syntax.SglQuoted:
+			b.WriteString(part.Value)
+		case *syntax.DblQuoted:
+			for _, p := range part.Parts {
+				if lit, ok := p.(*syntax.Lit); ok {
+					text, _ := spell(literal(lit.Value, true, nil))
+					b.WriteString(text)
+				}
+			}
+		}
+	}
+	return b.String()
 }
 
 func within(spans []span, at int) bool {
