@@ -76,7 +76,7 @@ func Open(ctx context.Context, opts Options) (sandbox.Runner, error) {
 		return nil, err
 	}
 	p, err := run.Start(ctx, &sandbox.Command{
-		Args: []string{"/proc/self/exe"}, Dir: "/", Policy: sandbox.Policy{WriteRoots: []string{}, NoNetwork: true},
+		Args: []string{"/bin/sh", "-c", ":"}, Dir: "/", Policy: sandbox.Policy{WriteRoots: []string{}, NoNetwork: true},
 	})
 	if err == nil {
 		err = p.Stop(0)
@@ -143,6 +143,11 @@ func mounts(p sandbox.Policy) []string {
 		roots, first = []string{"/"}, "--bind"
 	}
 	args := []string{first, "/", "/", "--dev", "/dev", "--proc", "/proc"}
+	// Where root runs this, it is the owner of the kernel's settings in any
+	// namespace, and one of them names a program that the kernel runs.
+	for _, name := range []string{"sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "driver"} {
+		args = append(args, "--ro-bind-try", "/proc/"+name, "/proc/"+name)
+	}
 	if first == "--ro-bind" || p.NoNetwork {
 		args = append(args, daemons(roots)...)
 	}

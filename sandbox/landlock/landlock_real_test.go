@@ -13,6 +13,7 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	sandboxtest.Main()
 	os.Exit(m.Run())
 }
 
@@ -33,3 +34,5 @@ func TestRunnerUnderPolicy(t *testing.T) {
 		})
 	})
 }
+
+func TestEscapes(t *testing.T) { sandboxtest.Escapes(t, open, sandboxtest.EscapeOptions{}) }
