@@ -36,7 +36,7 @@ func TestDescriptionsAreShort(t *testing.T) {
 	}
 	t.Logf("%d bytes", total)
 	for _, tl := range all {
-		for _, ghost := range []string{"WebFetch", "WebSearch", "MultiEdit", "NotebookEdit", "NotebookRead", "LS", "Task", "KillShell", "BashOutput"} {
+		for _, ghost := range []string{"WebSearch", "MultiEdit", "NotebookEdit", "NotebookRead", "LS", "Task", "KillShell", "BashOutput"} {
 			if strings.Contains(tl.Spec().Description, ghost) && !names[ghost] {
 				t.Errorf("%s names %s, which is no tool", tl.Spec().Name, ghost)
 			}

@@ -43,6 +43,8 @@ type Options struct {
 	// OutputDir is the folder for the whole outputs of a session; nil keeps
 	// none.
 	OutputDir func(session string) (string, error)
+	// Web configures WebFetch and WebSearch.
+	Web WebOptions
 }
 
 // fs returns the file system to use.

@@ -12,7 +12,11 @@ import (
 // Tools returns all tools, sharing what they must share.
 func Tools(o Options) []tool.Tool {
 	o = o.filled()
-	return []tool.Tool{Read(o), Write(o), Edit(o), Bash(o), Jobs(o), Glob(o), Grep(o), TodoWrite(o)}
+	tools := []tool.Tool{Read(o), Write(o), Edit(o), Bash(o), Jobs(o), Glob(o), Grep(o), TodoWrite(o), WebFetch(o)}
+	if o.Web.Search.URL != "" {
+		tools = append(tools, WebSearch(o))
+	}
+	return tools
 }
 
 // Lean returns the few tools that a model with a small window is given, told of

@@ -126,7 +126,7 @@ func (c *Client) vet(host string, a netip.Addr) error {
 	case (is == private || is == special) && c.allowed(a):
 		return nil
 	}
-	return &BlockedError{Host: host, Addr: a, Reason: what, Private: is == private}
+	return &BlockedError{Host: host, Addr: a, Reason: what, Private: is == private, Reserved: is == special}
 }
 
 // allowed reports whether a is in one of the ranges that were opened. A wrapped

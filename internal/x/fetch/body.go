@@ -21,8 +21,12 @@ func (c *Client) page(u *url.URL, resp *http.Response) (*Page, error) {
 	if declared != "" && !readable(declared) && !vague(declared) {
 		return nil, &TypeError{u, mediaType(declared)}
 	}
+	most := c.o.MaxBytes
+	if t := mediaType(declared); t == "application/pdf" || t == "application/x-pdf" {
+		most = c.o.MaxDocument
+	}
 	// One byte more than there may be says that there is more.
-	raw := &io.LimitedReader{R: resp.Body, N: int64(c.o.MaxBytes) + 1}
+	raw := &io.LimitedReader{R: resp.Body, N: int64(most) + 1}
 	var r io.Reader = raw
 	switch enc := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding"))); enc {
 	case "", "identity":
@@ -39,12 +43,12 @@ func (c *Client) page(u *url.URL, resp *http.Response) (*Page, error) {
 	default:
 		return nil, &TypeError{u, "compressed by " + enc[:min(len(enc), 40)]}
 	}
-	body, err := io.ReadAll(io.LimitReader(r, int64(c.o.MaxBytes)+1))
-	cut := len(body) > c.o.MaxBytes || raw.N <= 0
+	body, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
+	cut := len(body) > most || raw.N <= 0
 	if err != nil && !(cut && errors.Is(err, io.ErrUnexpectedEOF)) {
 		return nil, err
 	}
-	body = body[:min(len(body), c.o.MaxBytes)]
+	body = body[:min(len(body), most)]
 	p := &Page{URL: u, Type: declared, Body: body, Truncated: cut}
 	if declared == "" || vague(declared) {
 		if p.Type = http.DetectContentType(body); !readable(p.Type) {

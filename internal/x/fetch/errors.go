@@ -22,6 +22,8 @@ type BlockedError struct {
 	Reason string     // what kind of an address it is
 	// Private means that [Options.AllowPrivate] would let it through.
 	Private bool
+	// Reserved means that a range in [Options.Allow] would let it through.
+	Reserved bool
 }
 
 func (e *BlockedError) Error() string {

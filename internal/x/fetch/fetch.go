@@ -43,6 +43,9 @@ type Options struct {
 	// MaxBytes bounds a body, as it comes and as it is decompressed; 0 is
 	// 2,000,000. What is beyond is cut off.
 	MaxBytes int
+	// MaxDocument is MaxBytes for PDF documents, which cannot be read in part;
+	// 0 is 16 MiB.
+	MaxDocument int
 	// Timeout bounds the whole: look-ups, redirects and body; 0 is 30 s.
 	Timeout time.Duration
 	// MaxRedirects is how many redirects on one host are followed; 0 is 5,
@@ -64,6 +67,7 @@ type Client struct{ o Options }
 func New(o Options) *Client {
 	o.UserAgent = cmp.Or(o.UserAgent, "cantle")
 	o.MaxBytes = cmp.Or(o.MaxBytes, 2_000_000)
+	o.MaxDocument = cmp.Or(o.MaxDocument, 16<<20)
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	o.MaxRedirects = max(cmp.Or(o.MaxRedirects, 5), 0)
 	c := &Client{o}
@@ -84,7 +88,7 @@ type Page struct {
 	Redirects []*url.URL // those that were followed, from the first
 	Type      string     // the media type with its parameters, as declared or else as guessed
 	Body      []byte
-	Truncated bool // there is more than [Options.MaxBytes]
+	Truncated bool // there is more than the bound that was set
 }
 
 // Check says why u would not be fetched, as far as that can be said without
@@ -200,7 +204,9 @@ func redirect(u *url.URL, resp *http.Response) (*url.URL, error) {
 	if err != nil {
 		return nil, &URLError{URL: loc[:min(len(loc), 200)], Reason: "a redirect leads there, and it is malformed"}
 	}
-	return Parse(u.ResolveReference(ref).String())
+	to := u.ResolveReference(ref)
+	to.RawQuery = escape(to.RawQuery, queryKeep) // servers write blanks there
+	return Parse(to.String())
 }
 
 // travels are the headers that go on to another origin.

@@ -258,7 +258,7 @@ func TestRedirects(t *testing.T) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	for from, there := range map[string]string{"http://b.example/x y": "http://b.example/x%20y", "//A.example.evil.example/": "http://a.example.evil.example/", "https://www.a.example/": "https://www.a.example/"} {
+	for from, there := range map[string]string{"http://b.example/x y?a b\n": "http://b.example/x%20y?a%20b", "//A.example.evil.example/": "http://a.example.evil.example/", "https://www.a.example/": "https://www.a.example/"} {
 		to = from
 		_, err := w.get(t, "http://a.example/out")
 		if e, ok := errors.AsType[*fetch.RedirectError](err); !ok || e.To.String() != there || e.Status != 302 {

@@ -75,13 +75,16 @@ func Parse(raw string) (*url.URL, error) {
 		path = "/"
 	}
 	path = escape(path, "!$&'()*+,;=:@/%-._~")
-	out := &url.URL{Scheme: u.Scheme, Host: at, RawQuery: escape(u.RawQuery, "!$&'()*+,;=:@/?%-._~[]{}|^`"), ForceQuery: u.ForceQuery}
+	out := &url.URL{Scheme: u.Scheme, Host: at, RawQuery: escape(u.RawQuery, queryKeep), ForceQuery: u.ForceQuery}
 	if out.Path, err = url.PathUnescape(path); err != nil {
 		return bad("its path is malformed")
 	}
 	out.RawPath = path
 	return out, nil
 }
+
+// queryKeep are the bytes of a query that are left as they are.
+const queryKeep = "!$&'()*+,;=:@/?%-._~[]{}|^`"
 
 // escape escapes all bytes but letters, digits and those in keep.
 func escape(s, keep string) string {
