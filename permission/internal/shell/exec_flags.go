@@ -58,7 +58,6 @@ batch       opaque
 crontab     opaque
 dc          opaque  e:* expression:* f<*
 bc          opaque
-jq          grep    f<% from-file<% r c n s e a S C M j R h L: raw-output compact-output null-input slurp exit-status ascii-output sort-keys color-output monochrome-output join-output raw-input tab indent:
 yq          opaque  i* inplace* 
 ffmpeg      opaque  i<
 convert     opaque

@@ -9,6 +9,9 @@ import (
 
 // access notes that a command touches what a word names.
 func (w *walker) access(at int, op tool.Op, word Word, tree bool) {
+	if word.stream {
+		return // of a command that is looked at for itself
+	}
 	c := &w.out.Commands[at]
 	a := Access{Op: op, Target: word.Text, Known: word.Known && !word.Many, Glob: word.Glob && word.Known, Tree: tree, Start: word.Start, End: word.End}
 	if a.Start == a.End {
@@ -144,7 +147,9 @@ func (w *walker) program(at int, r row) {
 	doubt := a.doubt && (r.risky || !map[string]bool{"read": true, "text": true, "tree": true, "grep": true, "show": true}[r.kind])
 	c := &w.out.Commands[at]
 	plain := harmless && sure && !a.unknown && !doubt
-	c.ReadOnly = (r.reading || r.kind == "sed" || r.kind == "awk") && plain && w.quiet(at)
+	_, inPlace := a.get("w")
+	reading := r.reading || r.kind == "sed" || r.kind == "awk" || r.kind == "gofmt" && !inPlace
+	c.ReadOnly = reading && plain && w.quiet(at)
 	if r.complete {
 		c.Complete = sure && !a.unknown && !a.doubt && trusted(c) && !w.doubt
 		for _, o := range a.options {

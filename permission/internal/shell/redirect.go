@@ -80,7 +80,7 @@ func (w *walker) file1(out *Redirect, r *syntax.Redirect) {
 		out.Write = r.Op == syntax.DplOut
 		return
 	}
-	if t.Known && !t.Glob && standardStream(t.Text) {
+	if t.stream || t.Known && !t.Glob && standardStream(t.Text) {
 		return
 	}
 	out.Read = r.Op == syntax.RdrIn || r.Op == syntax.RdrInOut

@@ -168,6 +168,8 @@ type Word struct {
 	// not Glob.
 	Prefix     string
 	Start, End int
+
+	stream bool // a process substitution alone
 }
 
 // Assign is a variable that is set. Harmless says that no program known runs

@@ -65,6 +65,9 @@ func (w *walker) single(word *syntax.Word) Word {
 	return out
 }
 
+// streamPrefix is what the path of a process substitution begins with.
+const streamPrefix = "/dev/fd/"
+
 func spell(pieces []piece) (text string, known bool) {
 	var b strings.Builder
 	known = true
@@ -78,21 +81,26 @@ func spell(pieces []piece) (text string, known bool) {
 // finish joins pieces to a word.
 func (w *walker) finish(pieces []piece) Word {
 	out := Word{Known: true}
-	for _, p := range pieces {
+	out.stream = len(pieces) == 2 && pieces[0].text == streamPrefix && (strings.HasPrefix(pieces[1].text, "<(") || strings.HasPrefix(pieces[1].text, ">("))
+	for i, p := range pieces {
 		switch p.kind {
 		case unknown:
 			out.Known = false
 			out.Many = out.Many || p.many
 		case bare:
-			if p.text == "*" || p.text == "?" || p.text == "[" {
+			switch p.text {
+			case "*", "?":
 				out.Glob = true
+			case "[":
+				// Without a bracket that closes it, as in the program [, it is text.
+				out.Glob = out.Glob || slices.ContainsFunc(pieces[i+1:], func(p piece) bool { return is(p, "]") || p.kind == unknown })
 			}
 		}
 	}
 	var text, prefix strings.Builder
 	open := true
 	for _, p := range pieces {
-		if p.kind == unknown || p.kind == bare && strings.ContainsAny(p.text, "*?[") {
+		if p.kind == unknown || out.Glob && p.kind == bare && strings.ContainsAny(p.text, "*?[") {
 			open = false
 		}
 		if open {
@@ -222,7 +230,7 @@ func (w *walker) pieces(parts []syntax.WordPart, inQuotes bool, out []piece) []p
 		case *syntax.ProcSubst:
 			w.substitution(part.Stmts)
 			// A path under /dev/fd, whatever stands around it.
-			out = append(out, piece{text: "/dev/fd/", kind: quoted}, piece{text: w.source(part), kind: unknown})
+			out = append(out, piece{text: streamPrefix, kind: quoted}, piece{text: w.source(part), kind: unknown})
 		case *syntax.ArithmExp:
 			w.arithmetic(part.X)
 			out = append(out, piece{text: w.source(part), kind: unknown, many: !inQuotes})
