@@ -1,6 +1,8 @@
 package permission_test
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/cantle-dev/cantle/permission"
@@ -36,7 +38,11 @@ func TestDecide(t *testing.T) {
 		{"acceptEdits", permission.Rules{}, false, write, w("/w/.GIT/hooks/x"), "ask"},
 		{"acceptEdits", permission.Rules{}, false, bash, x, "ask"},
 		{"plan", permission.Rules{Allow: []string{"Write", "Bash"}}, true, write, w("/w/a.go"), "deny"},
-		{"plan", permission.Rules{Allow: []string{"Bash"}}, false, bash, x, "deny"},
+		{"plan", permission.Rules{Allow: []string{"Bash"}}, true, bash, []tool.Access{{Op: tool.Exec, Target: "touch x"}}, "deny"},
+		{"plan", permission.Rules{Allow: []string{"Bash"}}, true, bash, []tool.Access{{Op: tool.Exec, Target: "ls > x"}}, "deny"},
+		{"plan", permission.Rules{Allow: []string{"Bash"}}, true, bash, []tool.Access{{Op: tool.Exec, Target: "ls $(rm x)"}}, "deny"},
+		{"plan", permission.Rules{Allow: []string{"Bash"}}, false, bash, x, "allow"},
+		{"plan", permission.Rules{}, false, bash, x, "ask"},
 		{"plan", permission.Rules{}, false, read, r("/w/a.go"), "allow"},
 		{"dontAsk", permission.Rules{}, false, bash, x, "deny"},
 		{"dontAsk", permission.Rules{Allow: []string{"Bash"}}, false, bash, x, "allow"},
@@ -89,9 +95,12 @@ func TestOwnFolder(t *testing.T) {
 }
 
 func TestRulesThatAreNotUnderstoodAreErrors(t *testing.T) {
-	for _, r := range []string{"Bash(git:*)", "", " ", "Read /etc", "[a-"} {
-		if _, err := permission.New(permission.Options{Rules: permission.Rules{Deny: []string{r}}}); err == nil {
-			t.Errorf("the rule %q was taken", r)
+	for _, r := range []string{
+		"", " ", "Read /etc", "[a-", "Bash(git:*", "Bash()", "Bash( )", "Bash(:*)", "(ls)", "WebFetch(go.dev)", "WebFetch(domain:)", "WebFetch(domain:https://go.dev/)",
+		"WebFetch(domain:a.*.b)", "Read(!x)", "Read([a)", "Read(a/*/../b)", "mcp__a__b(x)", "B*(x)", "Read(a\nb)", "Read\x00",
+	} {
+		if _, err := permission.New(permission.Options{Rules: permission.Rules{Deny: []string{r}}}); err == nil || !strings.Contains(err.Error(), strconv.Quote(r)) {
+			t.Errorf("the rule %q was taken, or is not named: %v", r, err)
 		}
 	}
 	if _, err := permission.New(permission.Options{Mode: "nope"}); err == nil {

@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -125,21 +124,24 @@ func firstOf(list []guard, op tool.Op, names []string, i int) kind {
 	return 0
 }
 
-// sensitive says why an access is asked about in every mode, or "".
-func (g *Gate) sensitive(a tool.Access) string {
-	if a.Op != tool.Read && a.Op != tool.Write {
+// sensitive says why an access to a cleaned path is asked about in every mode,
+// or "". The path is one that shown leads to.
+func (st *state) sensitive(op tool.Op, shown, path string) string {
+	if op != tool.Read && op != tool.Write {
 		return ""
 	}
-	path := filepath.Clean(a.Target)
-	if a.Op == tool.Write && g.owns(path) {
-		return "it would write " + a.Target + ", in the folder of Cantle's own settings and sessions"
+	if path != shown && path != filepath.Clean(shown) {
+		shown += ", that is " + path
+	}
+	if op == tool.Write && st.owns(path) {
+		return "it would write " + shown + ", in the folder of Cantle's own settings and sessions"
 	}
 	names := strings.Split(filepath.ToSlash(path), "/")
 	for i, n := range names {
 		names[i] = folded(n)
 	}
-	if slices.Contains(names, "credentials") && g.owns(path) {
-		return "it would read " + a.Target + ", where Cantle keeps keys"
+	if slices.Contains(names, "credentials") && st.owns(path) {
+		return "it would read " + shown + ", where Cantle keeps keys"
 	}
 	if slices.Contains(harmless, names[len(names)-1]) {
 		names = names[:len(names)-1] // what it lies in counts
@@ -147,15 +149,15 @@ func (g *Gate) sensitive(a tool.Access) string {
 	guards := guards()
 	folders, files := guards["*/"], guards["*"]
 	for i, n := range names {
-		why := firstOf(guards[n], a.Op, names, i)
+		why := firstOf(guards[n], op, names, i)
 		if why == 0 {
-			why = firstOf(folders, a.Op, names, i)
+			why = firstOf(folders, op, names, i)
 		}
 		if why == 0 && i == len(names)-1 {
-			why = firstOf(files, a.Op, names, i)
+			why = firstOf(files, op, names, i)
 		}
 		if why != 0 {
-			return "it would " + string(a.Op) + " " + a.Target + ", " + why.String()
+			return "it would " + string(op) + " " + shown + ", " + why.String()
 		}
 	}
 	return ""
@@ -185,48 +187,14 @@ func folded(name string) string {
 	return strings.ToLower(name)
 }
 
-// resolved adds to the accesses the places that their paths lead to by links.
-// What is not there yet is where its folder is.
-func resolved(acc []tool.Access) []tool.Access {
-	out := acc
-	for _, a := range acc {
-		if a.Op != tool.Read && a.Op != tool.Write || !filepath.IsAbs(a.Target) {
-			continue
-		}
-		if real := realPath(filepath.Clean(a.Target)); real != filepath.Clean(a.Target) {
-			out = append(slices.Clip(out), tool.Access{Op: a.Op, Target: real})
-		}
-	}
-	return out
-}
-
-func realPath(path string) string {
-	rest := ""
-	for p := path; ; {
-		if real, err := filepath.EvalSymlinks(p); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if to, err := os.Readlink(p); err == nil { // a link that leads to nothing yet
-			if !filepath.IsAbs(to) {
-				to = filepath.Join(filepath.Dir(p), to)
-			}
-			return filepath.Join(to, rest)
-		}
-		up := filepath.Dir(p)
-		if up == p {
-			return path
-		}
-		p, rest = up, filepath.Join(filepath.Base(p), rest)
-	}
-}
-
 // owns reports whether a path lies in the program's own folder. A workspace
 // inside of that folder is a workspace.
-func (g *Gate) owns(path string) bool {
-	if g.own == "" || !within(g.own, path) {
+func (st *state) owns(path string) bool {
+	g := st.g
+	if g.o.Own == "" || !within(g.o.Own, path) {
 		return false
 	}
-	return !slices.ContainsFunc(g.roots, func(root string) bool {
-		return root != g.own && within(g.own, root) && within(root, path)
+	return !slices.ContainsFunc(st.roots, func(root string) bool {
+		return root != g.o.Own && within(g.o.Own, root) && within(root, path)
 	})
 }

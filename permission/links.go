@@ -1,0 +1,109 @@
+package permission
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// aliased adds the other names of a file that has several, of those names that
+// are sensitive or that rules are about: a hard link shares what it links to.
+func (st *state) aliased(ways []string) []string {
+	out := ways
+	for _, w := range ways {
+		fi, err := st.g.fs.Lstat(w)
+		if err != nil {
+			continue
+		}
+		id, ok := idOf(fi)
+		if !ok || id.Links < 2 {
+			continue
+		}
+		if name, ok := st.aliases()[FileID{Dev: id.Dev, Inode: id.Inode}]; ok && !slices.Contains(out, name) {
+			out = append(slices.Clip(out), name)
+		}
+	}
+	return out
+}
+
+// maxAliases bounds the files that are looked at for aliases.
+const maxAliases = 5000
+
+// aliases are the files with more than one name that are sensitive or that a
+// deny or ask rule is about, as far as they lie where such files lie: at home,
+// in the workspace, and where the pattern of the rule begins.
+func (st *state) aliases() map[FileID]string {
+	if st.links != nil {
+		return st.links
+	}
+	st.links = map[FileID]string{}
+	seen := 0
+	add := func(name string, r *rule) (dir bool) {
+		seen++
+		fi, err := st.g.fs.Lstat(name)
+		if err != nil {
+			return false
+		}
+		if id, ok := idOf(fi); ok && id.Links > 1 && (r == nil || r.paths.has(name, st.roots, st.g.fold)) {
+			st.links[FileID{Dev: id.Dev, Inode: id.Inode}] = name
+		}
+		return fi.IsDir()
+	}
+	children := func(dir string, each func(name string)) {
+		entries, err := st.g.fs.ReadDir(dir)
+		if err != nil {
+			return
+		}
+		for _, e := range entries {
+			if seen > maxAliases {
+				return
+			}
+			each(strings.TrimSuffix(dir, "/") + "/" + e.Name())
+		}
+	}
+	// Sensitive ones, by the names that are in the folders.
+	bases := slices.Clone(st.roots)
+	if st.g.o.Home != "" {
+		bases = append(bases, st.g.o.Home)
+	}
+	for _, list := range guards() {
+		for _, gd := range list {
+			if len(gd.names) > 2 || strings.Contains(strings.Join(gd.names, "/"), "*") {
+				continue
+			}
+			for _, b := range bases {
+				if name := b + "/" + strings.Join(gd.names, "/"); add(name, nil) && gd.folder && gd.kind != runs {
+					children(name, func(n string) { add(n, nil) })
+				}
+			}
+		}
+	}
+	if st.g.o.Own != "" {
+		children(st.g.o.Own, func(n string) {
+			if add(n, nil) && path.Base(n) == "credentials" {
+				children(n, func(n string) { add(n, nil) })
+			}
+		})
+	}
+	for _, set := range st.sets {
+		for _, r := range slices.Concat(set.deny, set.ask) {
+			if r.paths == nil {
+				continue
+			}
+			starts := []string{r.paths.literal}
+			if r.paths.literal == "" {
+				starts = st.roots
+			}
+			for _, s := range starts {
+				var walk func(name string, depth int)
+				walk = func(name string, depth int) {
+					if dir := add(name, r); dir && depth < 12 && seen < maxAliases {
+						children(name, func(n string) { walk(n, depth+1) })
+					}
+				}
+				walk(s, 0)
+			}
+		}
+	}
+	return st.links
+}

@@ -1,0 +1,169 @@
+package permission
+
+import (
+	"errors"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/cantle-dev/cantle/internal/x/gitignore"
+)
+
+// places are what paths in rules are relative to.
+type places struct {
+	root string // of the project, and the working directory
+	home string // "" is unknown
+}
+
+// paths is the matcher of a rule over paths: a pattern as in .gitignore, from
+// a directory.
+type paths struct {
+	base    string // absolute, with slashes, without one at its end; "" is /
+	list    *gitignore.Stack
+	folded  *gitignore.Stack
+	literal string // the path that the pattern begins with: what it matches lies there or below
+	exact   bool   // literal is the whole pattern
+	all     bool   // it is for the base and all that is in it
+	within  bool   // counts in the workspace alone, at any depth of each of its roots
+}
+
+// parsePaths reads the matcher of a rule over paths.
+func parsePaths(text string, effect Effect, at places) (*paths, error) {
+	if strings.ContainsAny(text, "\n\t") {
+		return nil, errors.New("a path has no line breaks and no tabs here: write ? in their place")
+	}
+	if strings.HasPrefix(text, "!") {
+		return nil, errors.New(`exceptions are not possible: begin with \! for a name that begins with it`)
+	}
+	p := &paths{}
+	root := slash(at.root)
+	pattern := text
+	switch {
+	case strings.HasPrefix(text, "//"):
+		pattern = text[1:]
+	case text == "~" || strings.HasPrefix(text, "~/"):
+		if at.home == "" {
+			return nil, errors.New("the home directory is not known: write an absolute path, that is one with two slashes at its beginning")
+		}
+		p.base, pattern = slash(at.home), strings.TrimPrefix(text, "~")
+		if pattern == "" || pattern == "/" {
+			pattern = "/**"
+		}
+	case strings.HasPrefix(text, "/"):
+		p.base = root
+	case !strings.Contains(strings.TrimSuffix(text, "/"), "/") && text != "." && text != "..":
+		// At any depth: a restriction everywhere, a permission in the workspace.
+		p.within = effect == Allow
+	case strings.HasPrefix(text, "**/") && effect != Allow:
+	default:
+		p.base, pattern = root, "/"+text
+	}
+	if strings.HasPrefix(pattern, "/") {
+		// Steps up come before any pattern, or they would have no sense.
+		names := strings.Split(pattern[1:], "/")
+		var kept []string
+		for _, n := range names {
+			switch {
+			case n == "." || n == "":
+			case n == ".." && len(kept) > 0:
+				if strings.ContainsAny(kept[len(kept)-1], `*?[\`) {
+					return nil, errors.New(".. after a pattern has no meaning: write where it leads")
+				}
+				kept = kept[:len(kept)-1]
+			case n == "..":
+				p.base = strings.TrimSuffix(path.Dir("/"+strings.TrimPrefix(p.base, "/")), "/")
+			default:
+				kept = append(kept, n)
+			}
+		}
+		if len(kept) == 0 {
+			kept = []string{"**"}
+		}
+		pattern = "/" + strings.Join(kept, "/")
+		p.all = pattern == "/**"
+		lit := 0
+		for lit < len(kept) && !strings.ContainsAny(kept[lit], `*?[\`) {
+			lit++
+		}
+		p.literal, p.exact = strings.Join(append([]string{p.base}, kept[:lit]...), "/"), lit == len(kept)
+	} else {
+		pattern = strings.TrimSuffix(pattern, "/")
+	}
+	lines := []string{pattern}
+	// A folder all of whose files are denied is denied itself: its names count.
+	if all := strings.TrimSuffix(pattern, "/**"); effect != Allow && all != pattern && all != "" && all != "**" {
+		lines = append(lines, all)
+	}
+	for i, l := range lines {
+		if strings.HasPrefix(l, "#") {
+			lines[i] = `\` + l
+		}
+		if n := len(l) - len(strings.TrimRight(l, " ")); n > 0 {
+			lines[i] = strings.TrimRight(l, " ") + strings.Repeat(`\ `, n)
+		}
+	}
+	data := strings.Join(lines, "\n")
+	list, warnings := gitignore.Parse([]byte(data))
+	if len(warnings) > 0 {
+		return nil, errors.New("the pattern is malformed: " + warnings[0].Reason)
+	}
+	if list.Len() == 0 {
+		return nil, errors.New("the pattern matches nothing")
+	}
+	folded, _ := gitignore.Parse([]byte(strings.ToLower(data)))
+	var s *gitignore.Stack
+	p.list, p.folded = s.Push("", list), s.Push("", folded)
+	return p, nil
+}
+
+func slash(p string) string { return strings.TrimSuffix(filepath.ToSlash(p), "/") }
+
+// has reports whether the pattern is for a cleaned absolute path, or for a
+// folder that it lies in.
+func (p *paths) has(name string, roots []string, fold bool) bool {
+	if !p.within {
+		return p.from(p.base, name, fold)
+	}
+	for _, r := range roots {
+		if p.from(slash(r), name, fold) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *paths) from(base, name string, fold bool) bool {
+	name = filepath.ToSlash(name)
+	list := p.list
+	if fold {
+		base, name, list = strings.ToLower(base), strings.ToLower(name), p.folded
+	}
+	rel, ok := strings.CutPrefix(name, base)
+	if !ok || rel != "" && rel[0] != '/' {
+		return false
+	}
+	rel = strings.TrimPrefix(rel, "/")
+	if rel == "" {
+		return p.all
+	}
+	return list.Ignored(rel, false)
+}
+
+// below reports whether the pattern can only match what lies in the folder.
+func (p *paths) below(folder string) bool {
+	return p.literal != "" && p.literal != p.base && strings.HasPrefix(p.literal, slash(folder)+"/")
+}
+
+// within reports whether a cleaned path is root, or lies in it.
+func within(root, path string) bool {
+	if root == path {
+		return true
+	}
+	rel, ok := strings.CutPrefix(path, root)
+	return ok && (rel[0] == filepath.Separator || endsInSeparator(root))
+}
+
+// endsInSeparator reports whether a root ends in a separator, as / does.
+func endsInSeparator(root string) bool {
+	return root != "" && root[len(root)-1] == filepath.Separator
+}

@@ -1,0 +1,62 @@
+package permission
+
+import "fmt"
+
+// Effect is what becomes of a call.
+type Effect string
+
+// The effects.
+const (
+	Allow Effect = "allow"
+	Ask   Effect = "ask"
+	Deny  Effect = "deny"
+)
+
+// Verdict is a decision and why.
+type Verdict struct {
+	Effect Effect `json:"effect"`
+	Reason string `json:"reason"`
+	// Firm is set on an Ask that neither Yes nor the bypass mode answers.
+	Firm bool `json:"firm,omitempty"`
+	// Rule is the rule that decided, if one did.
+	Rule *Rule `json:"rule,omitempty"`
+	// Text is the command line that was analysed, and that is to run.
+	Text string `json:"text,omitempty"`
+	// Words are the parts of Text for which it asks or denies.
+	Words []Span `json:"words,omitempty"`
+	// Needs are what no rule covers, each as a phrase: "run rm -rf x".
+	Needs []string `json:"needs,omitempty"`
+	// Suggest are the rules, as narrow as can be, with which the call would have
+	// been allowed. They are needed together. There are none for a Firm ask.
+	Suggest []Suggestion `json:"suggest,omitempty"`
+}
+
+// Span is a part of a text, in bytes.
+type Span struct {
+	Start int `json:"start"`
+	End   int `json:"end"`
+}
+
+// Suggestion is an allow rule that the user may grant, exactly as it will be
+// saved.
+type Suggestion struct {
+	Rule string `json:"rule"`
+	// Matched is how many of the session's earlier calls of the tool the rule
+	// would have been for, of Of.
+	Matched int `json:"matched"`
+	Of      int `json:"of"`
+}
+
+// Replay says what the rule would have been for.
+func (s Suggestion) Replay() string {
+	if s.Of == 0 {
+		return ""
+	}
+	return fmt.Sprintf("would have matched %d of %d", s.Matched, s.Of)
+}
+
+func (v Verdict) at(rule *rule) Verdict {
+	r := rule.Rule
+	v.Rule = &r
+	return v
+}
