@@ -36,3 +36,33 @@ func TestRunnerUnderPolicy(t *testing.T) {
 }
 
 func TestEscapes(t *testing.T) { sandboxtest.Escapes(t, open, sandboxtest.EscapeOptions{}) }
+
+func TestKilled(t *testing.T) {
+	sandboxtest.Killed(t, open, func(c *sandbox.Command) sandbox.Policy {
+		return sandbox.Policy{WriteRoots: []string{c.Dir}, NoNetwork: true}
+	})
+}
+
+func TestNobody(t *testing.T) {
+	sandboxtest.AsNobody(t, "^(TestRunnerUnderPolicy|TestEscapes|TestKilled)$")
+}
+
+func BenchmarkTrue(b *testing.B) {
+	run, err := landlock.Open()
+	if err != nil {
+		b.Skip(err)
+	}
+	defer run.Close()
+	dir := b.TempDir()
+	p := sandbox.Policy{WriteRoots: []string{dir}, Hide: []string{"/root/.ssh"}, NoNetwork: true}
+	for b.Loop() {
+		c := &sandbox.Command{Args: []string{"/bin/sh", "-c", "true"}, Dir: dir, Policy: p}
+		proc, err := run.Start(b.Context(), c)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if exit, err := proc.Wait(); err != nil || exit.Code != 0 {
+			b.Fatal(exit, err)
+		}
+	}
+}
