@@ -81,13 +81,14 @@ type Reply struct {
 const replyKey = "permission.reply"
 
 // Data is the reply as the Data of an [agent.Answer]. A JSON object of any other
-// form there is a new input, and the string "always" is Always for the session.
+// form there is a new input, and the string "always" grants the whole tool for the
+// session: what shows the question must say so.
 func (r Reply) Data() (json.RawMessage, error) { return json.Marshal(map[string]Reply{replyKey: r}) }
 
-func readReply(data json.RawMessage) (Reply, error) {
+func readReply(data json.RawMessage, name string) (Reply, error) {
 	var always string
 	if json.Unmarshal(data, &always) == nil && always == "always" {
-		return Reply{Always: ForSession}, nil
+		return Reply{Updates: []Update{Grant(ForSession, name)}}, nil
 	}
 	if len(data) == 0 || data[0] != '{' {
 		return Reply{}, nil
@@ -161,7 +162,7 @@ func (g *Gate) gate(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Res
 		if err != nil {
 			return nil, err
 		}
-		reply, err := readReply(a.Data)
+		reply, err := readReply(a.Data, spec.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -169,6 +170,9 @@ func (g *Gate) gate(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Res
 			return nil, g.refused(ctx, t, v, a.Reason, reply)
 		}
 		for _, u := range reply.Updates {
+			if v.Firm && u.Behavior != Deny && u.Behavior != Ask && u.Type == AddRules {
+				continue // no rule would lift what was asked about
+			}
 			if err := g.record(ctx, t, u); err != nil {
 				t.Emit(agent.Warning{Text: err.Error()})
 			}

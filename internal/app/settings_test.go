@@ -120,7 +120,7 @@ func TestSoftLimit(t *testing.T) {
 func TestProblemsOfPermissionsNameThePlace(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n\"permissions\": {\"defaultMode\": \"yolo\"}}":                       `settings.json:2: permissions.defaultMode: permission: "yolo" is not a mode: use default`,
-		"{\"permissions\": {\"deny\": [\n\"Bash\",\n\"Bash(rm:*)\"]}}":           `settings.json:3: permissions.deny: "Bash(rm:*)": rules with a matcher`,
+		"{\"permissions\": {\"deny\": [\n\"Bash\",\n\"Bash(rm:*\"]}}":            `settings.json:3: permissions.deny: "Bash(rm:*": the closing bracket is missing`,
 		"{\"permissions\": {\"additionalDirectories\": [\n\"/no/such/place\"]}}": `settings.json:2: permissions.additionalDirectories: the additional directory: `,
 	} {
 		home, dir := t.TempDir(), t.TempDir()
