@@ -45,7 +45,7 @@ func newWorld(t testing.TB) *world {
 		if name == "no" {
 			code = "exit 1"
 		}
-		text := "#!" + bash + "\nprintf '%s\\0' \"${0##*/}\" \"$@\" $'\\001' >>\"$CANTLE_STUB_LOG\"\n" + code + "\n"
+		text := "#!" + bash + "\nprintf '%s\\0' \"${0##*/}\" \"$@\" $'\\001' >>\"$CANTLE_STUB_LOG.$$\"\n" + code + "\n"
 		if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -98,8 +98,8 @@ func (w *world) run(t testing.TB, line string) (calls [][]string, ok bool) {
 		t.Fatalf("something that %q started does not end", line)
 	}
 	out := said.String()
-	data, _ := os.ReadFile(log)
-	for call := range strings.SplitSeq(string(data), "\x01\x00") {
+	data := logged(log)
+	for call := range strings.SplitSeq(data, "\x01\x00") {
 		if call != "" {
 			call = descriptor.ReplaceAllString(call, "/dev/fd/N") // which is free varies
 			calls = append(calls, strings.Split(strings.TrimSuffix(call, "\x00"), "\x00"))
@@ -107,6 +107,18 @@ func (w *world) run(t testing.TB, line string) (calls [][]string, ok bool) {
 	}
 	slices.SortFunc(calls, slices.Compare)
 	return calls, !strings.Contains(out, "syntax error")
+}
+
+// logged is what the stubs wrote, each to a file of its own.
+func logged(log string) string {
+	var b strings.Builder
+	files, _ := filepath.Glob(log + ".*")
+	for _, f := range files {
+		data, _ := os.ReadFile(f)
+		_ = os.Remove(f)
+		b.Write(data)
+	}
+	return b.String()
 }
 
 // TestAgainstBash runs lines that a grammar makes, with stubs for programs, and

@@ -35,8 +35,8 @@ func (w *walker) rough(text string) {
 		for len(words) > 0 && (listed(reserved, words[0].Text) || assignment(words[0].Text)) {
 			words = words[1:]
 		}
-		if len(words) > 1 && target {
-			w.emit(Command{Words: words[1:], Start: w.fixed.from, End: w.fixed.to})
+		for i := 1; target && i < min(len(words), maxThrough); i++ {
+			w.emit(Command{Words: words[i:], Start: w.fixed.from, End: w.fixed.to})
 		}
 		if len(words) > 0 {
 			target = false

@@ -58,6 +58,15 @@ func (w *walker) wrapper(at int, wr wrap) bool {
 	}
 	w.options(at, a)
 	operands := a.operands
+	if c.Name() == "env" {
+		if text, split := a.get("S", "split-string"); split {
+			w.splitEnv(at, text, operands)
+			return true
+		}
+		if len(operands) > 0 && operands[0].Text == "-" {
+			operands = operands[1:] // as -i
+		}
+	}
 	var assigns []Assign
 	for wr.assigns && len(operands) > 0 {
 		name, _, ok := strings.Cut(operands[0].Prefix, "=")
@@ -113,6 +122,24 @@ func (w *walker) wrapper(at int, wr wrap) bool {
 	w.out.Commands[at].Passes = plain
 	w.words(at, plain, operands, assigns)
 	return true
+}
+
+// splitEnv is env -S: the words of a text come in front of the other operands,
+// and flags and assignments may be among them.
+func (w *walker) splitEnv(at int, text Word, operands []Word) {
+	c := w.out.Commands[at]
+	if !text.Known || text.Glob || strings.ContainsAny(text.Text, "\\\"'$#`*?[]{}~;&|<>()\n\r\v\f") {
+		if !w.doubt {
+			w.reasonAt(c.Start, c.End, Opaque, "a text for env to split that is not plain words")
+		}
+		w.roughly(at, text.Text+" "+joined(operands).Text)
+		return
+	}
+	words := []Word{c.Words[0]}
+	for s := range strings.FieldsSeq(text.Text) {
+		words = append(words, Word{Text: s, Known: true, Prefix: s, Start: text.Start, End: text.End})
+	}
+	w.words(at, false, append(words, operands...), nil)
 }
 
 // firstDoubt says that one of the words before a place is not sure.

@@ -13,7 +13,7 @@ timeout     transparent 1  k: s: v f p kill-after: signal: foreground preserve-s
 stdbuf      transparent 0  i: o: e: input: output: error: help version
 command     transparent 0  p v V
 xargs       transparent 0  0 a< d: E: e= I: i= L: l= n: o p P: r s: t x null arg-file< delimiter: eof= replace= max-lines= max-args: open-tty interactive max-procs: no-run-if-empty max-chars: verbose exit show-limits process-slot-var: help version
-env         transparent 0= i 0 u: C: S! v ignore-environment null unset: chdir: split-string! debug block-signal= default-signal= ignore-signal= list-signal-handling argv0: a: help version
+env         transparent 0= i 0 u: C: S: v ignore-environment null unset: chdir: split-string: debug block-signal= default-signal= ignore-signal= list-signal-handling argv0: a: help version
 builtin     runs        0
 exec        runs        0  a: c l
 sudo        runs        0= A b B E e H i K k l n P S s V v C: D: g: h: p: R: r: T: t: U: u: askpass background bell close-from: chdir: preserve-env= edit group: set-home host: login remove-timestamp reset-timestamp list non-interactive preserve-groups prompt: chroot: role: stdin shell type: command-timeout: other-user: user: validate version
