@@ -137,7 +137,7 @@ func (e *LockedError) Error() string {
 	if by == "" {
 		by = "another process"
 	}
-	return fmt.Sprintf("session %s: in use by %s: end that first, or fork the session", e.Session, by)
+	return fmt.Sprintf("session %s: in use by %s: end that first", e.Session, by)
 }
 
 // CorruptError names the place where a journal cannot be read.

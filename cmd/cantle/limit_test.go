@@ -235,7 +235,7 @@ func TestLockedSessions(t *testing.T) {
 		fork bool
 	}{{[]string{"sessions", "rename", id, "x"}, false}, {[]string{"sessions", "delete", id}, false}, {append(append([]string{"run", "-r", id}, w.model...), "go"), true}} {
 		out, errs, code := w.exec(c.args...)
-		if code != 1 || strings.Contains(errs, "--fork") != c.fork || c.fork == strings.Contains(errs, "End the program") {
+		if code != 1 || strings.Contains(errs, "--fork") != c.fork || c.fork == strings.Contains(errs, "End the program") || !c.fork && strings.Contains(errs, "fork") {
 			t.Errorf("%v: exit %d, %s%s", c.args, code, out, errs)
 		}
 	}

@@ -361,7 +361,7 @@ func TestConversationOnStandardInput(t *testing.T) {
 	w.serve(llmtest.WireChat, func(*llmtest.Exchange) llmtest.Reply { return llmtest.Say("half ").Stall() })
 	lines := `{"type":"user","text":"go"}` + "\n" + `{"type":"interrupt"}` + "\n"
 	text, errs, code := w.runWith(lines, "--input", "stream-json", "-o", "json")
-	if doc := decode(t, text); code != 130 || doc["status"] != "cancelled" {
+	if doc := decode(t, text); code != 130 || doc["status"] != "cancelled" || doc["reason"] != "interrupted by the host" {
 		t.Errorf("exit %d, %s%s", code, text, errs)
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/session"
@@ -35,11 +36,18 @@ func adviseAlways(err error) string {
 func wayOut(e *llm.Error) string {
 	switch e.Kind {
 	case llm.KindAuth:
+		if e.NoKey {
+			return "No key is configured for " + e.Provider + ": name the variable that has it in providers." + e.Provider + ".apiKeyEnv, or store one with cantle login " + e.Provider + "."
+		}
 		return "Check the key of " + e.Provider + ": cantle doctor says which variable it is read from."
 	case llm.KindPermission:
 		return "The key may not use this model: use another one, or ask whoever manages the account."
 	case llm.KindNotFound:
-		return "Check the model's name: cantle models says how models are named."
+		address := "the address: it is providers." + e.Provider + ".baseUrl in the settings, or else the provider's own, and ends before the path of the wire."
+		if strings.Contains(e.Message, "check the base URL") { // it was no API that answered
+			return "Check " + address
+		}
+		return "Check the model's name: cantle models says how models are named. Check also " + address
 	case llm.KindContextOverflow:
 		return "The conversation is longer than the model's window: begin a new session, or use a model with a larger one."
 	case llm.KindTooLarge:

@@ -47,6 +47,8 @@ type Env struct {
 	Environ []string // the whole environment, of which commands get a part
 	Dir     string   // the working directory
 	User    string   // the user's home directory
+
+	early *signals // taken before the command is known; nil: the command does
 }
 
 // System is the Env of the process.
@@ -79,6 +81,12 @@ func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 // Main runs the command line args, without the program's name, and returns the
 // exit code.
 func Main(ctx context.Context, e Env, args []string) int {
+	e.early = earlySignals(ctx, e, args)
+	defer e.early.stop()
+	return e.main(ctx, args)
+}
+
+func (e Env) main(ctx context.Context, args []string) int {
 	root := newRoot(e)
 	root.SetArgs(args)
 	root.SetIn(e.In)

@@ -175,6 +175,40 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestPlainModel: another model answers from the next prompt on, in the same
+// session; one that cannot be used changes nothing.
+func TestPlainModel(t *testing.T) {
+	d := newDesk(t)
+	args, s := d.model(fine)
+	args = append(args, "--set", "models.test:other.context=1000000", "--set", "effort=high")
+	d.in = "/help\n/model\none\n/model \ttest:other \ntwo\n/model nope:x\n/model\nthree\n/model demo:offline\n/models\n"
+	out, errs, code := d.run(append([]string{"--plain"}, args[1:]...)...)
+	if code != 0 || strings.Count(out, "fine") != 3 || len(s.Requests()) != 3 {
+		t.Fatalf("exit %d, %q, %q", code, out, errs)
+	}
+	for i, want := range []string{"m", "other", "other"} {
+		if r := s.Requests()[i].Request; s.Requests()[i].Model != want || len(r.Messages) < 2*i+1 {
+			t.Errorf("prompt %d went to %q: %d messages", i+1, s.Requests()[i].Model, len(r.Messages))
+		}
+	}
+	last := 0
+	for _, want := range []string{
+		"/model provider:model", "test:m answers.\n", "Now with test:other.\n", "cantle: ", "nope", "test:other goes on to answer.\n",
+		"test:other answers.\n", "Now with demo:offline.\n", "This is a stand-in", "no command /models",
+	} {
+		i := strings.Index(errs[last:], want)
+		if i < 0 {
+			t.Fatalf("no %q in %q", want, errs[last:])
+		}
+		last += i + len(want)
+	}
+	d.tty = true // where notes are shown
+	d.in = "/model test:other\n"
+	if _, errs, _ := d.run(append([]string{"--plain"}, args[1:]...)...); strings.Count(errs, "effort high is left out: test:other") != 1 {
+		t.Errorf("%q", errs)
+	}
+}
+
 // TestPlainPiped: the plain loop without a terminal reads lines and edits
 // nothing.
 func TestPlainPiped(t *testing.T) {

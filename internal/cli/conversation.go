@@ -129,9 +129,12 @@ func (c *conversation) unasked(s *session.Session) error {
 	return nil
 }
 
+// errByHost is why a run ended that the input interrupted.
+var errByHost = errors.New("interrupted by the host")
+
 // follow takes what comes while the run goes on. Lines that are not understood
 // are answered with a warning, and the run goes on.
-func (c *conversation) follow(ctx context.Context, st *agent.Stream, stop func(), out output) {
+func (c *conversation) follow(ctx context.Context, st *agent.Stream, stop context.CancelCauseFunc, out output) {
 	for {
 		l, err := c.next()
 		switch {
@@ -151,7 +154,7 @@ func (c *conversation) follow(ctx context.Context, st *agent.Stream, stop func()
 		case "steer":
 			st.Steer(llm.Text{Text: l.Text})
 		case "interrupt":
-			stop()
+			stop(errByHost)
 		case "answer":
 			c.answer(l)
 		}

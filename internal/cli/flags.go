@@ -28,6 +28,8 @@ type flags struct {
 	allow, deny, ask, set, addDir                  []string
 	yes, cont, fork, retry, noSession              bool
 	resume, schema, keyEnv                         string
+
+	wanted llm.Effort // what flags and settings ask for, once the app is open
 }
 
 func (f *flags) add(c *cobra.Command) {
@@ -269,6 +271,7 @@ func (f *flags) open(ctx context.Context, e Env, ask agent.AskFunc) (*app.App, e
 		Session:   app.Session{Resume: f.resume, Continue: f.cont, Fork: f.fork, None: f.noSession},
 	})
 	if err == nil {
+		f.wanted = c.Effort
 		a.Notes = append(slices.Clip(a.Notes), effortNote(c.Effort, a.Info)...)
 	}
 	var at *fs.PathError

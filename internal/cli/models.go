@@ -105,6 +105,27 @@ type providerInfo struct {
 	Error     string     `json:"error,omitempty"`
 }
 
+// roleInfo is a role as --json shows it.
+type roleInfo struct {
+	Name  string `json:"name"`            // default, fallback, route.cheap, route.frontier, route.judge
+	Model string `json:"model,omitempty"` // as the settings name it
+	From  string `json:"from,omitempty"`  // the settings that name it
+	Error string `json:"error,omitempty"` // why it cannot be used
+}
+
+// roles are the models that the settings name, and what for.
+func (m *models) roles() ([]roleInfo, error) {
+	rs, err := app.Roles(m.config, m.e.app(m.home))
+	out := make([]roleInfo, len(rs))
+	for i, r := range rs {
+		out[i] = roleInfo{Name: r.Name, Model: r.Model, From: r.From}
+		if r.Err != nil {
+			out[i].Error = r.Err.Error()
+		}
+	}
+	return out, err
+}
+
 // names are the providers of the catalog and of the settings.
 func (m *models) names() []string {
 	names := map[string]bool{}
@@ -145,6 +166,10 @@ func (m *models) listProviders() error {
 		infos = append(infos, info)
 		rows = append(rows, []string{n, strconv.Itoa(info.Models), keyState(m.opts, p), p.BaseURL})
 	}
+	roles, err := m.roles()
+	if err != nil {
+		return err
+	}
 	inUse, err := m.inUse()
 	if m.json {
 		wrong := ""
@@ -154,8 +179,9 @@ func (m *models) listProviders() error {
 		return jsonLine(m.e.Out, struct {
 			Model      string         `json:"model,omitempty"`
 			ModelError string         `json:"modelError,omitempty"`
+			Roles      []roleInfo     `json:"roles"`
 			Providers  []providerInfo `json:"providers"`
-		}{m.config.Model, wrong, infos})
+		}{m.config.Model, wrong, roles, infos})
 	}
 	if err != nil {
 		inUse = err.Error()
@@ -169,6 +195,16 @@ func (m *models) listProviders() error {
 		}
 	}
 	fmt.Fprintf(m.e.Err, "\nIn use: %s\n", clean(inUse))
+	for _, r := range roles {
+		if r.Name == "default" { // the line above is about it
+			continue
+		}
+		state := "ok"
+		if r.Error != "" {
+			state = r.Error
+		}
+		fmt.Fprintf(m.e.Err, "  %s: %s\n", oneLine(strings.TrimSpace(r.Name+" "+r.Model)), oneLine(state))
+	}
 	fmt.Fprintf(m.e.Err, "Name a model as provider:model, as the provider names it: anthropic:claude-opus-4-8, ollama:qwen3:4b.\n"+
 		"cantle models PROVIDER lists its models; %s is a stand-in that needs no key.\n", app.DemoModel)
 	return nil

@@ -28,6 +28,7 @@ type modelInfo struct {
 	PriceFrom   catalog.From `json:"priceFrom,omitempty"`
 	Traits      llm.Traits   `json:"traits"`
 	Source      string       `json:"source,omitempty"`
+	Disputed    string       `json:"disputed,omitempty"` // what another source says of the price
 	Near        []string     `json:"near,omitempty"`
 }
 
@@ -63,6 +64,9 @@ func infoOf(k provider.Known) modelInfo {
 	}
 	if k.Catalog != nil {
 		i.Name, i.Source = k.Catalog.Name, k.Catalog.Source
+		if k.PriceFrom == catalog.FromCatalog {
+			i.Disputed = k.Catalog.Disputed
+		}
 	}
 	return i
 }
@@ -138,6 +142,9 @@ func (m *models) show(k provider.Known) error {
 		for _, t := range p.Tiers {
 			add("", fmt.Sprintf("prompts above %d tokens: %s", t.Above, line(t.Price)), "")
 		}
+	}
+	if i.Disputed != "" {
+		add("disputed", "another source: "+i.Disputed, "")
 	}
 	if i.Source != "" {
 		add("source", i.Source, "")

@@ -8,10 +8,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cantle-dev/cantle/internal/cli"
+	"github.com/cantle-dev/cantle/llm/catalog"
 )
 
 // house is a home and a project, and the environment of commands there.
@@ -101,6 +103,59 @@ func TestModelsList(t *testing.T) {
 	}
 	if code, _, errs := b.run("models", "ollama"); code != 0 || !strings.Contains(errs, "cantle models refresh ollama") {
 		t.Errorf("a provider without models: %d\n%s", code, errs)
+	}
+}
+
+// TestModelsRoles: what the settings name models for, and which of them cannot
+// be used.
+func TestModelsRoles(t *testing.T) {
+	t.Parallel()
+	b := newHouse(t, `{"model": "demo:offline", "fallback": ["groq:x", "grok:y"], "route": {"mode": "triage", "cheap": "ollama:a"}}`)
+	b.vars["GROQ_API_KEY"] = "secret"
+	code, _, errs := b.run("models")
+	if code != 0 || !strings.Contains(errs, "\n  fallback groq:x: ok\n") || !strings.Contains(errs, "\n  fallback grok:y: provider: ") ||
+		!strings.Contains(errs, "\n  route.cheap ollama:a: ok\n") || !strings.Contains(errs, "\n  route.frontier demo:offline: ok\n") {
+		t.Errorf("%d, %s", code, errs)
+	}
+	code, out, _ := b.run("models", "--json")
+	var list struct {
+		Roles []struct{ Name, Model, Error string }
+	}
+	if err := json.Unmarshal([]byte(out), &list); code != 0 || err != nil || len(list.Roles) != 5 {
+		t.Fatalf("%d, %v, %+v", code, err, list)
+	}
+	for i, want := range []string{"default demo:offline", "fallback groq:x", "fallback grok:y", "route.cheap ollama:a", "route.frontier demo:offline"} {
+		if r := list.Roles[i]; r.Name+" "+r.Model != want || (r.Error != "") != (r.Model == "grok:y") {
+			t.Errorf("%d: %+v", i, r)
+		}
+	}
+	b = newHouse(t, `{"model": "grok:y"}`)
+	if _, _, errs := b.run("models"); strings.Count(errs, "grok:y: ") != 1 {
+		t.Errorf("a model that is not there is told once:\n%s", errs)
+	}
+}
+
+// TestModelsDisputed: a price that another source has otherwise, unless it is
+// the settings' own.
+func TestModelsDisputed(t *testing.T) {
+	t.Parallel()
+	list, err := catalog.Models("mistral")
+	i := slices.IndexFunc(list, func(m catalog.Model) bool { return m.Disputed != "" })
+	if err != nil || i < 0 {
+		t.Skip("no price is disputed")
+	}
+	ref := "mistral:" + list[i].ID
+	for settings, shown := range map[string]bool{"{}": true, `{"models": {"` + ref + `": {"price": {"input": 1, "output": 2}}}}`: false} {
+		b := newHouse(t, settings)
+		code, out, _ := b.run("models", "show", ref)
+		if code != 0 || strings.Contains(out, "disputed\tanother source: "+list[i].Disputed) != shown {
+			t.Errorf("%s: %d, %s", settings, code, out)
+		}
+		_, out, _ = b.run("models", "show", "--json", ref)
+		var doc struct{ Disputed string }
+		if err := json.Unmarshal([]byte(out), &doc); err != nil || (doc.Disputed == list[i].Disputed) != shown {
+			t.Errorf("%s: %v, %s", settings, err, out)
+		}
 	}
 }
 

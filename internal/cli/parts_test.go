@@ -3,12 +3,15 @@ package cli
 // These are parts that a command shows only in pieces.
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -62,6 +65,19 @@ func TestAdvice(t *testing.T) {
 		if got := advise(err); !strings.HasPrefix(got, err.Error()+"\n  ") || !strings.Contains(got, want) || !strings.Contains(got, "prov:mod") {
 			t.Errorf("%s: %q", kind, got)
 		}
+	}
+	of := func(e llm.Error) string {
+		e.Provider, e.Model = "prov", "mod"
+		return advise(&e)
+	}
+	if got := of(llm.Error{Kind: llm.KindNotFound, Message: "no such path"}); !strings.Contains(got, "providers.prov.baseUrl") || !strings.Contains(got, "model's name") {
+		t.Errorf("%q", got)
+	}
+	if got := of(llm.Error{Kind: llm.KindNotFound, Message: "answered with a web page: check the base URL"}); !strings.Contains(got, "providers.prov.baseUrl") || strings.Contains(got, "model's name") {
+		t.Errorf("%q", got)
+	}
+	if got := of(llm.Error{Kind: llm.KindAuth, NoKey: true}); !strings.Contains(got, "providers.prov.apiKeyEnv") || !strings.Contains(got, "cantle login prov") {
+		t.Errorf("%q", got)
 	}
 	if got := advise(&session.LockedError{Session: "s"}); !strings.Contains(got, "--fork") {
 		t.Errorf("%q", got)
@@ -278,5 +294,41 @@ func TestNothingIsDrawnOverAQuestion(t *testing.T) {
 		if (o.spin != nil) != c.spins {
 			t.Errorf("%d: after %T it spins: %v", i, c.data, !c.spins)
 		}
+	}
+}
+
+// TestASignalFromTheFirstMoment: it is not lost that comes before the command is
+// known, and the closing document is written.
+func TestASignalFromTheFirstMoment(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("signals are those of POSIX")
+	}
+	for _, args := range []string{"", "sessions list --json", "run go", "run -o text go"} {
+		if s := earlySignals(t.Context(), Env{}, strings.Fields(args)); s != nil {
+			s.stop()
+			t.Errorf("%q needs none", args)
+		}
+	}
+	var out, errs bytes.Buffer
+	home := t.TempDir()
+	e := Env{
+		Streams: Streams{In: strings.NewReader(""), Out: &out, Err: &errs},
+		Getenv:  func(k string) string { return map[string]string{"CANTLE_HOME": home}[k] }, Dir: t.TempDir(), User: home,
+	}
+	args := []string{"run", "-m", "demo:offline", "--json", "go"}
+	e.early = earlySignals(t.Context(), e, args)
+	defer e.early.stop()
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Signal(syscall.SIGTERM)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-e.early.ctx.Done()
+	code := e.main(t.Context(), args)
+	var doc Document
+	if err := json.Unmarshal(out.Bytes(), &doc); err != nil || code != ExitTerminated || doc.Status != "cancelled" || doc.ExitCode != code {
+		t.Errorf("exit %d, %v, %s%s", code, err, out.String(), errs.String())
 	}
 }

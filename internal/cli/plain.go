@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -63,7 +64,7 @@ func plainLoop(ctx context.Context, e Env, f *flags) error {
 	}
 	fmt.Fprintf(e.Err, "Cantle, with %s. /help says what can be typed; /exit ends.\n", clean(p.a.Info.Ref()))
 	if p.a.Info.Traits.StandIn {
-		fmt.Fprintln(e.Err, "This is a stand-in, not a language model.")
+		fmt.Fprintln(e.Err, standIn)
 	}
 	if f.retry {
 		in, err := again(ctx, p.a.Session, nil)
@@ -123,10 +124,15 @@ func (p *plain) command(text string) (in llm.Parts, done bool) {
 		done = true
 	case "/help":
 		fmt.Fprintln(p.e.Err, "Type what is to be done; end a line with \\ to go on in the next.\n"+
+			"/model says which model answers, and /model provider:model has another one answer from now on.\n"+
 			"/session says the session's id; /exit or Ctrl-D ends; Ctrl-C stops what runs, or clears the line.")
 	case "/session":
 		fmt.Fprintln(p.e.Err, p.a.Session.ID())
 	default:
+		if rest, ok := strings.CutPrefix(t, "/model"); ok && (rest == "" || strings.ContainsAny(rest[:1], " \t")) {
+			p.model(strings.TrimSpace(rest))
+			break
+		}
 		if strings.HasPrefix(t, "/") && !strings.ContainsAny(t, " \n") && !strings.Contains(t[1:], "/") {
 			fmt.Fprintf(p.e.Err, "There is no command %s: see /help.\n", clean(t))
 			break
@@ -135,6 +141,27 @@ func (p *plain) command(text string) (in llm.Parts, done bool) {
 	}
 	return in, done
 }
+
+// model has another model answer, or says which one does.
+func (p *plain) model(ref string) {
+	if ref == "" {
+		fmt.Fprintf(p.e.Err, "%s answers.\n", clean(p.a.Info.Ref()))
+		return
+	}
+	if err := p.a.SetModel(ref); err != nil {
+		fmt.Fprintf(p.e.Err, "cantle: %s\n%s goes on to answer.\n", clean(adviseAlways(err)), clean(p.a.Info.Ref()))
+		return
+	}
+	fmt.Fprintf(p.e.Err, "Now with %s.\n", clean(p.a.Info.Ref()))
+	if p.a.Info.Traits.StandIn {
+		fmt.Fprintln(p.e.Err, standIn)
+	}
+	for _, n := range append(slices.Clip(p.a.Notes), effortNote(p.f.wanted, p.a.Info)...) {
+		p.out.note(n)
+	}
+}
+
+const standIn = "This is a stand-in, not a language model."
 
 // say runs one prompt, or with none the calls whose questions wait. An error
 // of the run is told and the talk goes on; what it returns ends the talk.

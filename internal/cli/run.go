@@ -67,7 +67,7 @@ func (f *runFlags) run(ctx context.Context, e Env, args []string) error {
 	}
 	out := newOutput(e, f.output, f.verbose)
 	// From here on json and stream-json get their closing document, always.
-	ctx, stop, ended := withSignals(ctx, func(code int) { leave(out, code) })
+	ctx, stop, ended := e.early.take(ctx, func(code int) { leave(out, code) })
 	defer stop()
 	res, code, err := (*agent.Result)(nil), ExitUsage, clash
 	if clash == nil {
@@ -189,8 +189,8 @@ func (f *runFlags) carryOut(ctx context.Context, b *beginning, out output, ended
 			return nil, 0, err
 		}
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	if err := conv.unasked(s); err != nil {
 		return nil, 0, err
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -14,6 +15,44 @@ import (
 // ends the program at once, after leave.
 func withSignals(ctx context.Context, leave func(code int)) (context.Context, func(), func() os.Signal) {
 	return notify(ctx, leave, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+}
+
+// signals are taken for a run that promises a closing document, from the first
+// moment on.
+type signals struct {
+	ctx   context.Context
+	end   func()
+	ended func() os.Signal
+	leave atomic.Pointer[func(code int)]
+}
+
+// earlySignals takes the signals if args are of such a run; nil if not. Arguments
+// in which the command does not come first are read before it is known.
+func earlySignals(ctx context.Context, e Env, args []string) *signals {
+	if len(args) == 0 || args[0] != "run" || !wantsDocument(args[1:]) {
+		return nil
+	}
+	s := &signals{}
+	leave := func(code int) { _ = jsonLine(e.Out, document(nil, errInterrupted, code)) }
+	s.leave.Store(&leave)
+	s.ctx, s.end, s.ended = withSignals(ctx, func(code int) { (*s.leave.Load())(code) })
+	return s
+}
+
+// take hands the signals to the run: the results are those of withSignals.
+func (s *signals) take(ctx context.Context, leave func(code int)) (context.Context, func(), func() os.Signal) {
+	if s == nil {
+		return withSignals(ctx, leave)
+	}
+	s.leave.Store(&leave)
+	return s.ctx, s.end, s.ended
+}
+
+// stop gives them back.
+func (s *signals) stop() {
+	if s != nil {
+		s.end()
+	}
 }
 
 // signalCode is the exit code after a signal.
