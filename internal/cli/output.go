@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cantle-dev/cantle/agent"
+	"github.com/cantle-dev/cantle/internal/app"
 	"github.com/cantle-dev/cantle/llm"
 )
 
@@ -130,6 +131,9 @@ func (o *jsonOut) event(ev agent.Event) {
 			o.standIn, o.run = s.StandIn, s.Run
 		}
 		o.sessions[ev.Path] = s.Session
+	}
+	if n, ok := ev.Data.(agent.Notice); ok && n.Kind == app.NoticeStandIn {
+		o.standIn = true
 	}
 	if o.stream && !o.closed {
 		_ = o.line(ev) // a reader that went away shows at the end
