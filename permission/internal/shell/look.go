@@ -14,6 +14,10 @@ const maxThrough = 32
 // maxSteps bounds the work of looking through a whole text.
 const maxSteps = 20000
 
+// elsewhere are the programs behind which the home is another, and for most the
+// directory too.
+const elsewhere = " sudo doas pkexec gosu su-exec setpriv su runuser chroot nsenter unshare ssh mosh "
+
 // through runs f for what a command runs.
 func (w *walker) through(at int, transparent bool, f func()) {
 	c := &w.out.Commands[at]
@@ -36,9 +40,19 @@ func (w *walker) through(at int, transparent bool, f func()) {
 	if w.fixed == nil {
 		w.fixed = &span{from: c.Start, to: c.End}
 	}
+	home := w.noHome
+	if listed(elsewhere, name) {
+		w.noHome = true
+		if !listed(" sudo doas pkexec gosu su-exec setpriv ", name) {
+			w.dirs = always(nil)
+		}
+	}
 	w.depth++
 	f()
 	w.depth--
+	if listed(elsewhere, name) {
+		w.noHome = home
+	}
 	w.via, w.transparent, w.fixed = via, wasTransparent, fixed
 	if name != "command" && name != "builtin" && name != "eval" {
 		w.dirs = dirs // what it runs is another process

@@ -217,6 +217,12 @@ func TestWhatLinesDo(t *testing.T) {
 		{"cd - && cat a", "cat a [ro] read?=a"},
 		{"for i in 1; do cat a; cd d; done", "cat a [ro] read?=a"},
 		{"HOME=/x; cat ~/a", "read?=~/a"},
+		{"sudo sh -c 'cat ~/a b'", "read?=~/a read=/w/b"},
+		{"ssh h 'cat ~/a b'", "read?=~/a read?=b"},
+		{"cat \"${HOME}/a\"", "[ro] read=/home/u/a"},
+		{"cat ${HOME:=/x}/a ~/b", "? redefine"},
+		{"sh -c 'HOME=/x; cat ~/a'", "read?=~/a"},
+		{"HOME=/x sh -c 'cat ~/a'", "read?=~/a"},
 		{"cat $HOME/a", "[ro] read=/home/u/a"},
 		// Redirects.
 		{"ls >o 2>>p", "ls read=/w/. write=/w/o write=/w/p"},

@@ -71,7 +71,7 @@ func (w *walker) file(f *syntax.File) {
 	syntax.Walk(f, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.ParamExp:
-			return !n.Short
+			return !n.Short && (n.Param == nil || n.Param.Value != "HOME" || n.Exp != nil)
 		case *syntax.Lit:
 			w.noHome = w.noHome || strings.Contains(n.Value, "HOME")
 			w.lost = w.lost || strings.Contains(n.Value, "CDPATH")
