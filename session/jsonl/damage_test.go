@@ -113,6 +113,70 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestFullFromTheStart: a session of which nothing could be recorded leaves no
+// file, whatever of its first record was written, and can be begun again.
+func TestFullFromTheStart(t *testing.T) {
+	for name, write := range map[string]func(*os.File, []byte) (int, error){
+		"nothing": func(*os.File, []byte) (int, error) { return 0, syscall.ENOSPC },
+		"some": func(f *os.File, b []byte) (int, error) {
+			n, err := f.Write(b[:len(b)/2])
+			return n, errors.Join(syscall.ENOSPC, err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			st := open(t, dir)
+			s := begin(t, st)
+			st.SetWrite(write)
+			for range 2 {
+				if err := s.Append(t.Context(), input("e-a", "a")); !errors.Is(err, syscall.ENOSPC) {
+					t.Fatalf("got %v", err)
+				}
+				if files, err := filepath.Glob(filepath.Join(dir, "*.jsonl")); err != nil || len(files) > 0 {
+					t.Fatalf("it left %v, %v", files, err)
+				}
+			}
+			st.SetWrite((*os.File).Write)
+			if err := s.Append(t.Context(), input("e-a", "a")); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Append(t.Context(), input("e-b", "b")); err != nil {
+				t.Fatal(err)
+			}
+			closed(t, s)
+			if got := texts(begin(t, open(t, dir))); got != "a b" {
+				t.Errorf("opened again: %q", got)
+			}
+		})
+	}
+}
+
+// TestEmptyJournals: they are in no list, and can be deleted.
+func TestEmptyJournals(t *testing.T) {
+	dir := t.TempDir()
+	st := open(t, dir)
+	closed(t, begin(t, st, "a"))
+	if err := os.WriteFile(filepath.Join(dir, "empty.jsonl"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for info, err := range st.List(t.Context()) {
+		if n++; err != nil || info.ID == "empty" {
+			t.Errorf("%+v, %v", info, err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d sessions", n)
+	}
+	id, err := st.Resolve(t.Context(), "empty")
+	if err == nil {
+		err = st.Delete(t.Context(), id)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestEnds has what a crash, or an editor, may leave at the end of a file.
 func TestEnds(t *testing.T) {
 	for name, c := range map[string]struct {

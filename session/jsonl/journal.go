@@ -420,12 +420,13 @@ func start(ends []int, i int) int {
 
 // put writes b after the last record, as a whole or not at all.
 func (j *journal) put(b []byte) error {
+	fresh := false
 	if j.f == nil {
 		f, err := os.OpenFile(j.path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return j.errorf("%w", err)
 		}
-		j.f, j.created = newHandle(f), true
+		j.f, j.created, fresh = newHandle(f), true, true
 	}
 	if j.cut {
 		if err := j.f.Truncate(j.size); err != nil {
@@ -442,11 +443,28 @@ func (j *journal) put(b []byte) error {
 			j.cut = true
 		}
 		j.end = j.size
+		if fresh {
+			j.discard()
+		}
 		return j.errorf("nothing was recorded: %w: make room, or mend the disk, and go on", err)
 	}
 	j.dirty = true
 	j.end = j.size + int64(len(b))
 	return nil
+}
+
+// discard removes the file that a failed write made, so that no session is left
+// of which nothing is known. What cannot be removed stays, and no list shows it
+// while it is empty.
+func (j *journal) discard() {
+	mine, err := j.f.Stat()
+	if err != nil {
+		return
+	}
+	_ = j.close() // nothing was recorded in it
+	if there, err := os.Lstat(j.path); err == nil && os.SameFile(mine, there) && os.Remove(j.path) == nil {
+		j.created, j.cut, j.end = false, false, 0
+	}
 }
 
 // sync puts the records, and at first the file's place in its directory, on

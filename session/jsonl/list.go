@@ -36,7 +36,8 @@ type listIndex struct {
 const listVersion = 2
 
 // List is [session.Lister].List. It reads what was appended since the last
-// list; a session that cannot be read is listed with its [session.Info.Err].
+// list; a session that cannot be read is listed with its [session.Info.Err], and
+// one of which nothing was recorded is not listed.
 func (st *Store) List(ctx context.Context) iter.Seq2[session.Info, error] {
 	return func(yield func(session.Info, error) bool) {
 		infos, err := st.list(ctx)
@@ -74,6 +75,9 @@ func (st *Store) list(ctx context.Context) ([]session.Info, error) {
 		stat, err := file.Info()
 		if err != nil {
 			continue // deleted meanwhile
+		}
+		if stat.Size() == 0 {
+			continue // it is about to begin, or ended before it could
 		}
 		k := old.Sessions[id]
 		if k == nil || k.Size != stat.Size() || !k.Mtime.Equal(stat.ModTime()) {
