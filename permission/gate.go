@@ -81,14 +81,14 @@ type Reply struct {
 const replyKey = "permission.reply"
 
 // Data is the reply as the Data of an [agent.Answer]. A JSON object of any other
-// form there is a new input, and the string "always" grants the whole tool for the
-// session: what shows the question must say so.
+// form there is a new input, and the string "always" grants the whole tool until
+// the program ends: what shows the question must say so.
 func (r Reply) Data() (json.RawMessage, error) { return json.Marshal(map[string]Reply{replyKey: r}) }
 
 func readReply(data json.RawMessage, name string) (Reply, error) {
 	var always string
 	if json.Unmarshal(data, &always) == nil && always == "always" {
-		return Reply{Updates: []Update{Grant(ForSession, name)}}, nil
+		return Reply{Updates: []Update{Grant(forProcess, name)}}, nil
 	}
 	if len(data) == 0 || data[0] != '{' {
 		return Reply{}, nil

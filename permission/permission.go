@@ -230,7 +230,7 @@ func (g *Gate) state(session string) *state {
 	defer g.mu.Unlock()
 	st := &state{g: g, mode: g.mode, roots: g.roots, sets: []*ruleSet{g.rules}}
 	if s := g.sessions[session]; s != nil && session != "" {
-		st.sets, st.roots = append(st.sets, s.rules), s.roots
+		st.sets, st.roots = append(st.sets, s.rules), s.of(g.roots)
 	}
 	return st
 }

@@ -52,6 +52,12 @@ func Grant(d Destination, rules ...string) Update {
 	return Update{Type: AddRules, Destination: d, Behavior: Allow, Rules: rules}
 }
 
+// forProcess is what holds in a session until the program ends, and is not in
+// the journal.
+const forProcess Destination = "process"
+
+func (d Destination) session() bool { return d == ForSession || d == forProcess }
+
 // NoteKind is that of the [session.Note] that keeps an [Update] for a session.
 const NoteKind = "permission"
 
@@ -134,29 +140,32 @@ func (g *Gate) apply(session string, u Update) error {
 		g.mode = mode
 		return nil
 	case AddDirectories, RemoveDirectories:
-		roots := g.roots
-		if u.Destination == ForSession {
-			roots = g.granted(session).roots
-		}
-		roots = slices.Clone(roots)
-		keep := min(len(roots), 1) // the first is the project itself, which stays
+		s := g.granted(session)
+		added, dropped, roots := slices.Clone(s.added), slices.Clone(s.dropped), slices.Clone(g.roots)
 		for _, d := range cleaned(u.Directories) {
 			real, _ := follow(g.fs, d)
-			if u.Type == RemoveDirectories {
-				roots = append(roots[:keep], slices.DeleteFunc(roots[keep:], func(r string) bool { return r == real || r == d })...)
-			} else if !slices.Contains(roots, real) {
+			is := func(r string) bool { return r == real || r == d }
+			switch add := u.Type == AddDirectories; {
+			case !u.Destination.session() && add && !slices.Contains(roots, real):
 				roots = append(roots, real)
+			case !u.Destination.session() && !add:
+				keep := min(len(roots), 1) // the first is the project itself, which stays
+				roots = append(roots[:keep], slices.DeleteFunc(roots[keep:], is)...)
+			case add:
+				added, dropped = append(added, real), slices.DeleteFunc(dropped, is)
+			default:
+				added, dropped = slices.DeleteFunc(added, is), append(dropped, real, d)
 			}
 		}
-		if u.Destination == ForSession {
-			g.sessions[session] = &granted{rules: g.granted(session).rules, roots: roots}
+		if u.Destination.session() {
+			g.sessions[session] = &granted{s.rules, added, dropped}
 		} else {
 			g.roots = roots
 		}
 		return nil
 	}
 	old := g.rules
-	if u.Destination == ForSession {
+	if u.Destination.session() {
 		old = g.granted(session).rules
 	}
 	if u.Behavior == "" {
@@ -181,8 +190,9 @@ func (g *Gate) apply(session string, u Update) error {
 			*list = append(*list, r)
 		}
 	}
-	if u.Destination == ForSession {
-		g.sessions[session] = &granted{rules: set, roots: g.granted(session).roots}
+	if u.Destination.session() {
+		s := g.granted(session)
+		g.sessions[session] = &granted{set, s.added, s.dropped}
 	} else {
 		g.rules = set
 	}
@@ -190,12 +200,26 @@ func (g *Gate) apply(session string, u Update) error {
 }
 
 // layers are the sources of rules that have a destination.
-var layers = map[Destination]string{ForSession: "session", ForLocal: "local", ForProject: "project", ForUser: "user"}
+var layers = map[Destination]string{ForSession: "session", forProcess: "process", ForLocal: "local", ForProject: "project", ForUser: "user"}
 
 // granted is what was granted for one session. It does not change.
 type granted struct {
-	rules *ruleSet
-	roots []string // the workspace, as it is in this session
+	rules          *ruleSet
+	added, dropped []string // directories of the workspace
+}
+
+// of is the workspace with them. The first root stays.
+func (s *granted) of(roots []string) []string {
+	if len(s.added)+len(s.dropped) == 0 {
+		return roots
+	}
+	var out []string
+	for i, r := range roots {
+		if i == 0 || !slices.Contains(s.dropped, r) {
+			out = append(out, r)
+		}
+	}
+	return append(out, s.added...)
 }
 
 // granted is what holds in a session. The caller has the lock.
@@ -203,7 +227,7 @@ func (g *Gate) granted(session string) *granted {
 	if s := g.sessions[session]; s != nil && session != "" {
 		return s
 	}
-	return &granted{&ruleSet{}, g.roots}
+	return &granted{rules: &ruleSet{}}
 }
 
 // Note is u as the session keeps it.
@@ -232,7 +256,12 @@ func (g *Gate) Restore(ctx context.Context, s *session.Session) error {
 		}
 	}
 	g.mu.Lock()
-	delete(g.sessions, s.ID())
+	if old := g.sessions[s.ID()]; old != nil {
+		keep := func(list []*rule) []*rule {
+			return slices.DeleteFunc(slices.Clone(list), func(r *rule) bool { return r.Source.Layer != layers[forProcess] })
+		}
+		g.sessions[s.ID()] = &granted{rules: &ruleSet{keep(old.rules.allow), keep(old.rules.deny), keep(old.rules.ask)}}
+	}
 	g.mu.Unlock()
 	for _, u := range updates {
 		u.Destination = ForSession
@@ -262,6 +291,9 @@ func scopeOf(ctx context.Context, t *agent.Turn) scope {
 // record puts an update in force and in the journal.
 func (g *Gate) record(ctx context.Context, t *agent.Turn, u Update) error {
 	s := scopeOf(ctx, t)
+	if u.Destination == forProcess {
+		return g.apply(s.id, u)
+	}
 	if err := g.Update(s.id, u); err != nil {
 		return err
 	}
