@@ -132,7 +132,7 @@ func (op *opener) open(ref string) (llm.Model, error) {
 
 // openKnown is open, and says what is known of the model.
 func (op *opener) openKnown(ref string) (llm.Model, provider.Known, error) {
-	if op.demo(ref) {
+	if IsDemo(op.c, ref) {
 		d := op.base.Stall
 		if d == 0 {
 			d = defaultStall
@@ -162,15 +162,15 @@ func (op *opener) openKnown(ref string) (llm.Model, provider.Known, error) {
 	return m, k, err
 }
 
-// demo reports whether ref stands for the stand-in.
-func (op *opener) demo(ref string) bool {
-	full, err := catalog.Aliases(op.c.Aliases).Resolve(ref)
+// IsDemo reports whether ref, which may be an alias, is [DemoModel].
+func IsDemo(c *config.Config, ref string) bool {
+	full, err := catalog.Aliases(c.Aliases).Resolve(ref)
 	return err == nil && full == DemoModel // what is wrong with it is told when it is opened
 }
 
 // check is the error that open would return, without asking for a key.
 func (op *opener) check(ref string) error {
-	if op.demo(ref) {
+	if IsDemo(op.c, ref) {
 		return nil
 	}
 	po, err := op.options(ref)

@@ -316,6 +316,11 @@ func TestStandIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for ref, want := range map[string]bool{"try": true, app.DemoModel: true, "": false, "t:m": false} {
+		if app.IsDemo(c, ref) != want {
+			t.Errorf("%q: %v", ref, !want)
+		}
+	}
 	if a.Info.Ref() != app.DemoModel || !a.Info.Traits.StandIn {
 		t.Errorf("%+v", a.Info)
 	}
