@@ -17,6 +17,7 @@ require (
 	golang.org/x/oauth2 v0.38.0
 	golang.org/x/sys v0.50.0
 	golang.org/x/term v0.48.0
+	mvdan.cc/sh/v3 v3.14.1
 )
 
 require (
@@ -44,5 +45,4 @@ require (
 	github.com/spf13/pflag v1.0.9 // indirect
 	github.com/zalando/go-keyring v0.2.8 // indirect
 	golang.org/x/text v0.37.0 // indirect
-	mvdan.cc/sh/v3 v3.14.1 // indirect
 )

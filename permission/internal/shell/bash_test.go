@@ -45,7 +45,7 @@ func newWorld(t testing.TB) *world {
 		if name == "no" {
 			code = "exit 1"
 		}
-		text := "#!" + bash + "\nprintf '%s\\0' \"${0##*/}\" \"$@\" $'\\001' >>\"$CANTLE_STUB_LOG.$$\"\n" + code + "\n"
+		text := "#!/bin/sh\nprintf '%s\\000' \"${0##*/}\" \"$@\" >>\"$CANTLE_STUB_LOG.$$\"\nprintf '\\001\\000' >>\"$CANTLE_STUB_LOG.$$\"\n" + code + "\n"
 		if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {
 			t.Fatal(err)
 		}
