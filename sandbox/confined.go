@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"slices"
@@ -35,7 +36,7 @@ type Launch struct {
 	// It hands on its open files. Nil starts the supervisor as it is.
 	Box []string
 	// Connect, if not nil, starts a supervisor in a way of its own, instead of Box.
-	Connect func() (*Remote, error)
+	Connect func(context.Context) (*Remote, error)
 	// Key tells supervisors apart that were started by Box or Connect: an idle
 	// one serves every command of the same key.
 	Key string
@@ -46,14 +47,6 @@ type Launch struct {
 
 	// Confine is put on the command itself.
 	Confine *confine.Spec
-}
-
-// Remote is a supervisor that was started by a [Launch] of its own, such as in
-// a container.
-type Remote struct {
-	Conn *net.UnixConn
-	// Kill ends it and all below it, and returns when they are gone.
-	Kill func() error
 }
 
 // Confined returns a runner that confines commands as c says. On Linux it

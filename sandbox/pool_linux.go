@@ -69,7 +69,7 @@ type supervised struct {
 }
 
 // take gives a supervisor for a command that is launched like how.
-func (p *pool) take(how *Launch) (*helper, error) {
+func (p *pool) take(ctx context.Context, how *Launch) (*helper, error) {
 	p.mu.Lock()
 	for i := len(p.idle) - 1; i >= 0; i-- {
 		if h := p.idle[i]; h.key() == how.key() {
@@ -82,7 +82,7 @@ func (p *pool) take(how *Launch) (*helper, error) {
 	if how.key() == "" {
 		how = nil
 	}
-	return p.open(how)
+	return p.open(ctx, how)
 }
 
 // key is "" for supervisors that are started as they are.
@@ -99,20 +99,20 @@ func (h *helper) boxed() bool { return h.launch != nil }
 // open starts a supervisor: this very program, also if its file has been
 // replaced since, with an empty environment, since what runs under it can read
 // that.
-func (p *pool) open(how *Launch) (*helper, error) {
+func (p *pool) open(ctx context.Context, how *Launch) (*helper, error) {
 	fail := func(err error) (*helper, error) {
 		return nil, fmt.Errorf("sandbox: the supervisor did not start: %w", err)
 	}
 	if how != nil && how.Connect != nil {
-		r, err := how.Connect()
+		r, err := how.Connect(ctx)
 		if err != nil {
 			return nil, err
 		}
-		h := &helper{conn: r.Conn, pool: p, launch: how, kill: r.Kill}
+		h := &helper{conn: r.conn, pool: p, launch: how, kill: r.kill}
 		go func() {
 			h.listen()
-			r.Conn.Close()
-			_ = r.Kill() // what is gone already is as good
+			r.conn.Close()
+			_ = r.kill() // what is gone already is as good
 		}()
 		return h, nil
 	}
@@ -211,7 +211,7 @@ var (
 
 func (p *pool) start(ctx context.Context, c *Command, how *Launch) (Process, error) {
 	for try := 0; ; try++ {
-		h, err := p.take(how)
+		h, err := p.take(ctx, how)
 		if err != nil {
 			return nil, err
 		}

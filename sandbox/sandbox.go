@@ -50,6 +50,9 @@ type Info struct {
 	Domains   bool   // holds [Policy.Domains]
 	Sweeps    bool   // Stop also ends processes that left the command's session
 	Supervise bool   // all commands die with this program, even if it is killed
+	// Image means that programs are not those of this machine: of shells only
+	// /bin/sh can be counted on.
+	Image bool
 	// Lacks says to users what it does not hold, each a clause such as "names in
 	// hidden directories can be listed".
 	Lacks []string

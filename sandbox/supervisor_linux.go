@@ -20,8 +20,11 @@ import (
 func Main() {
 	if len(os.Args) == 1 && os.Args[0] == helperName || len(os.Args) == 2 && os.Args[1] == helperName {
 		if typ, err := syscall.GetsockoptInt(3, syscall.SOL_SOCKET, syscall.SO_TYPE); err == nil && typ == syscall.SOCK_STREAM {
-			os.Exit(supervise())
+			os.Exit(supervise(control))
 		}
+	}
+	if len(os.Args) == 3 && os.Args[1] == helperName {
+		os.Exit(supervise(func() (net.Conn, error) { return net.Dial("unix", os.Args[2]) }))
 	}
 	mainCalled.Store(true)
 }
@@ -49,7 +52,14 @@ type supervisor struct {
 	listenErr error
 }
 
-func supervise() int {
+// control is the connection that a supervisor was started with.
+func control() (net.Conn, error) {
+	f := os.NewFile(3, "control")
+	defer f.Close()
+	return net.FileConn(f)
+}
+
+func supervise(connect func() (net.Conn, error)) int {
 	// The children die with the thread that made them: see Pdeathsig.
 	runtime.LockOSThread()
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0); errno != 0 {
@@ -58,9 +68,7 @@ func supervise() int {
 	// Caught, not ignored: ignored signals would stay ignored in the commands.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	sealFiles()
-	f := os.NewFile(3, "control")
-	c, err := net.FileConn(f)
-	f.Close()
+	c, err := connect()
 	if err != nil {
 		return 1
 	}

@@ -35,6 +35,7 @@ import (
 
 	"github.com/cantle-dev/cantle/sandbox"
 	"github.com/cantle-dev/cantle/sandbox/internal/confine"
+	"github.com/cantle-dev/cantle/sandbox/internal/place"
 	"github.com/cantle-dev/cantle/sandbox/proxy"
 )
 
@@ -138,7 +139,7 @@ func (c *confiner) Launch(cmd *sandbox.Command) (*sandbox.Launch, error) {
 
 // mounts are the arguments that make a box's view of files.
 func mounts(p sandbox.Policy) []string {
-	roots, first := resolve(p.WriteRoots), "--ro-bind"
+	roots, first := place.Resolve(p.WriteRoots), "--ro-bind"
 	if p.WriteRoots == nil || slices.Contains(roots, "/") {
 		roots, first = []string{"/"}, "--bind"
 	}
@@ -156,9 +157,11 @@ func mounts(p sandbox.Policy) []string {
 			args = append(args, "--bind", r, r)
 		}
 	}
-	args = append(args, anchors(roots, append(slices.Clone(p.ReadOnly), p.Hide...))...)
+	for _, dir := range place.Anchors(roots, append(slices.Clone(p.ReadOnly), p.Hide...)) {
+		args = append(args, "--bind", dir, dir)
+	}
 	for _, path := range p.ReadOnly {
-		for _, target := range targets(path, roots) {
+		for _, target := range place.Targets(path, roots) {
 			args = append(args, "--ro-bind", target, target)
 		}
 	}
@@ -177,66 +180,24 @@ func daemons(roots []string) []string {
 	for _, keep := range []string{"/run/current-system", "/run/opengl-driver", "/run/wrappers"} {
 		args = append(args, "--ro-bind-try", keep, keep)
 	}
-	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && under(real, "/run") {
+	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && place.Under(real, "/run") {
 		args = append(args, "--ro-bind-try", real, real)
 	}
 	// What a command itself listens at is in the directories that are its own.
 	own := slices.DeleteFunc(slices.Clone(roots), func(r string) bool { return r == "/" })
 	for _, s := range sockets() {
-		if !inAny(s, own) && !inAny(s, dirs) && !inAny(s, []string{"/dev", "/proc"}) {
+		if !place.InAny(s, own) && !place.InAny(s, dirs) && !place.InAny(s, []string{"/dev", "/proc"}) {
 			args = append(args, "--ro-bind-try", "/dev/null", s)
 		}
 	}
 	return args
 }
 
-// anchors makes every directory between a protected path and its root a mount,
-// since a mount cannot be moved away.
-func anchors(roots, paths []string) []string {
-	var args []string
-	done := map[string]bool{}
-	for _, path := range paths {
-		for _, target := range targets(path, roots) {
-			for _, root := range roots {
-				rest, ok := strings.CutPrefix(target, strings.TrimSuffix(root, "/")+"/")
-				if !ok {
-					continue
-				}
-				names := strings.Split(rest, "/")
-				for i := range names[:len(names)-1] {
-					dir := filepath.Join(root, filepath.Join(names[:i+1]...))
-					if !done[dir] {
-						done[dir] = true
-						args = append(args, "--bind", dir, dir)
-					}
-				}
-			}
-		}
-	}
-	return args
-}
-
-// targets are what must be protected for path: what it leads to, and, if it is
-// a link itself, the directory that it is in, or else it could be replaced.
-func targets(path string, roots []string) []string {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return nil
-	}
-	out := []string{real}
-	if fi, err := os.Lstat(path); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
-		if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil && !slices.Contains(roots, dir) && dir != "/" {
-			out = append(out, dir)
-		}
-	}
-	return out
-}
-
 // hide puts an empty directory, or a device that may not be opened, in the
 // place of what is hidden.
 func hide(paths []string) []string {
 	var args []string
-	for _, path := range resolve(paths) {
+	for _, path := range place.Resolve(paths) {
 		if fi, err := os.Stat(path); err == nil && fi.IsDir() {
 			args = append(args, "--perms", "0000", "--tmpfs", path, "--remount-ro", path)
 		} else {
@@ -244,27 +205,6 @@ func hide(paths []string) []string {
 		}
 	}
 	return args
-}
-
-// resolve follows links, and leaves out what is not there.
-func resolve(paths []string) []string {
-	out := []string{}
-	for _, p := range paths {
-		if real, err := filepath.EvalSymlinks(p); err == nil && !slices.Contains(out, real) {
-			out = append(out, real)
-		}
-	}
-	// A root within another comes after it, or it would be covered.
-	slices.SortFunc(out, func(a, b string) int { return len(a) - len(b) })
-	return out
-}
-
-func under(path, dir string) bool {
-	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
-}
-
-func inAny(path string, dirs []string) bool {
-	return slices.ContainsFunc(dirs, func(d string) bool { return under(path, d) })
 }
 
 // maxSockets bounds how many sockets are covered one by one.

@@ -39,7 +39,7 @@ type stage struct {
 	sock, dgram, abstract string
 	victim                *exec.Cmd
 	hits                  atomic.Int64
-	self                  string
+	self, from            string
 }
 
 const secret = "the secret of this test"
@@ -67,7 +67,7 @@ func newStage(t *testing.T, o EscapeOptions) *stage {
 	}
 	for f, text := range map[string]string{
 		s.out + "/kept": "kept", s.secrets + "/key": secret, s.out + "/token": secret, s.ws + "/.git/hooks/pre-commit": "kept",
-		s.ws + "/own": "own",
+		s.ws + "/own": "own", s.ws + "/kept": "kept",
 	} {
 		if err := os.WriteFile(f, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -178,7 +178,7 @@ func escapes() []escape {
 		{name: "truncating", script: `"$SELF" sandboxtest-attack truncate "$OUT/kept"`, did: changed},
 		{name: "removing", script: `rm -f "$OUT/kept"`, did: changed},
 		{name: "replacing", script: `echo x >"$WS/new"; mv -f "$WS/new" "$OUT/kept"`, did: changed},
-		{name: "taking away", script: `mv -f "$OUT/kept" "$WS/kept"`, did: changed},
+		{name: "taking away", script: `mv -f "$OUT/kept" "$WS/taken"`, did: changed},
 		{name: "a directory outside", script: `mkdir "$OUT/planted"`, did: planted},
 		{name: "a link outside", script: `ln -s / "$OUT/planted"`, did: planted},
 		{name: "a pipe outside", script: `mkfifo "$OUT/planted"`, did: planted},
@@ -269,10 +269,13 @@ func Escapes(t *testing.T, open func(t *testing.T) sandbox.Runner, o EscapeOptio
 	}
 	t.Run("what is allowed", func(t *testing.T) {
 		s := newStage(t, o)
+		if s.from = s.out; info.Image { // which has no files of this machine
+			s.from = s.ws
+		}
 		p := sandbox.Policy{WriteRoots: []string{s.ws, s.out + "/../more"}, Hide: []string{s.secrets, s.secrets + "/no/such"}, NoNetwork: true}
 		said := s.run(t, run, p, `set -e
-cat "$OUT/kept" >"$WS/a"; mkdir "$WS/b"; mv "$WS/a" "$WS/b/c"; ln "$WS/b/c" "$WS/d"; ln -s b "$WS/e"
-echo x >/dev/null; head -c 4 /dev/urandom >"$WS/r"; chmod 755 "$WS/d"; rm "$WS/r"; ls / >/dev/null; ls "$OUT" >/dev/null
+cat "$FROM/kept" >"$WS/a"; mkdir "$WS/b"; mv "$WS/a" "$WS/b/c"; ln "$WS/b/c" "$WS/d"; ln -s b "$WS/e"
+echo x >/dev/null; head -c 4 /dev/urandom >"$WS/r"; chmod 755 "$WS/d"; rm "$WS/r"; ls / >/dev/null; ls "$FROM" >/dev/null
 echo more >>"$WS/own"; (echo sub | cat >"$WS/f"); kill -0 $$; : >"$WS/ok"`)
 		if !ok(s) {
 			t.Errorf("a command could not do its work: %s", said)
@@ -303,7 +306,7 @@ func (s *stage) run(t *testing.T, run sandbox.Runner, p sandbox.Policy, script s
 	env := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 	for k, v := range map[string]string{
 		"OUT": s.out, "WS": s.ws, "SECRETS": s.secrets, "SELF": s.self, "TCP": s.tcp, "UDP": s.udp, "SOCK": s.sock,
-		"DGRAM": s.dgram, "ABSTRACT": s.abstract, "VICTIM": strconv.Itoa(s.victim.Process.Pid), "TMPDIR": s.ws + "/tmp",
+		"DGRAM": s.dgram, "ABSTRACT": s.abstract, "VICTIM": strconv.Itoa(s.victim.Process.Pid), "TMPDIR": s.ws + "/tmp", "FROM": s.from,
 	} {
 		env = append(env, k+"="+v)
 	}

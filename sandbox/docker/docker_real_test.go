@@ -1,0 +1,132 @@
+//go:build linux
+
+package docker_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cantle-dev/cantle/sandbox"
+	"github.com/cantle-dev/cantle/sandbox/docker"
+	"github.com/cantle-dev/cantle/sandbox/sandboxtest"
+)
+
+// image is one that has a shell and the usual programs. Made of busybox:
+//
+//	tar -C root -c . | docker import - cantle-test:busybox
+const image = "cantle-test:busybox"
+
+var helperDir string
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	code := m.Run()
+	if helperDir != "" {
+		os.RemoveAll(helperDir)
+	}
+	os.Exit(code)
+}
+
+// helper is a static program: one of tests may not be.
+var helper = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "helper")
+	if err != nil {
+		return "", err
+	}
+	helperDir = dir
+	cmd := exec.Command("go", "build", "-o", filepath.Join(dir, "helper"), "./testdata/helper")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", errors.New(string(out))
+	}
+	return filepath.Join(dir, "helper"), nil
+})
+
+func open(t testing.TB) sandbox.Runner {
+	t.Helper()
+	h, err := helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := docker.Open(context.Background(), docker.Options{Image: image, Helper: h})
+	if err != nil {
+		t.Skip(err)
+	}
+	return run
+}
+
+func openT(t *testing.T) sandbox.Runner { return open(t) }
+
+func TestRunner(t *testing.T) { sandboxtest.TestRunner(t, openT) }
+
+func TestEscapes(t *testing.T) {
+	sandboxtest.Escapes(t, openT, sandboxtest.EscapeOptions{Self: "/.cantle-supervisor", Uncontrolled: true})
+}
+
+func TestKilled(t *testing.T) {
+	sandboxtest.Killed(t, openT, func(c *sandbox.Command) sandbox.Policy {
+		return sandbox.Policy{WriteRoots: []string{c.Dir}, NoNetwork: true}
+	})
+}
+
+// TestLimits looks at what the command is held to.
+func TestLimits(t *testing.T) {
+	run := open(t)
+	defer run.Close()
+	var out sandboxtest.Buffer
+	p, err := run.Start(t.Context(), &sandbox.Command{Args: []string{"/bin/sh", "-c", `
+for f in /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max; do [ -e $f ] && echo pids $(cat $f); done
+for f in /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes; do [ -e $f ] && echo memory $(cat $f); done
+grep CapEff /proc/self/status; ls /sys/class/net; (: >/x) 2>/dev/null || echo read-only; :>/tmp/x && echo tmp`}, Dir: t.TempDir(), Env: []string{"PATH=/bin"}, Stdout: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exit, err := p.Wait(); err != nil {
+		t.Error(exit, err)
+	}
+	for _, want := range []string{"pids 256\n", "memory 536870912\n", "CapEff:\t0000000000000000\n", "lo\nread-only\ntmp\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
+func TestGone(t *testing.T) {
+	run := open(t)
+	var out sandboxtest.Buffer
+	p, err := run.Start(t.Context(), &sandbox.Command{Args: []string{"/bin/sh", "-c", "sleep 300 & sleep 300"}, Dir: t.TempDir(), Env: []string{"PATH=/bin"}, Stdout: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Stop(sandbox.Grace); err != nil {
+		t.Error(err)
+	}
+	if err := run.Close(); err != nil {
+		t.Error(err)
+	}
+	sandboxtest.Until(t, "the container is gone", func() bool {
+		out, err := exec.Command("docker", "ps", "--all", "--format", "{{.Names}}", "--filter", "ancestor="+image).Output()
+		return err == nil && !strings.Contains(string(out), "cantle-")
+	})
+}
+
+func BenchmarkTrue(b *testing.B) {
+	run := open(b)
+	defer run.Close()
+	dir := b.TempDir()
+	for b.Loop() {
+		p, err := run.Start(b.Context(), &sandbox.Command{Args: []string{"/bin/sh", "-c", "true"}, Dir: dir, Policy: sandbox.Policy{WriteRoots: []string{dir}, NoNetwork: true}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if exit, err := p.Wait(); err != nil || exit.Code != 0 {
+			b.Fatal(exit, err)
+		}
+	}
+}
