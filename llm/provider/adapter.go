@@ -146,7 +146,7 @@ func (o Options) openai(k Known, key string) openai.Options {
 	maps.Copy(h, c.Header)
 	p := profile(c, k.Catalog)
 	return openai.Options{
-		APIKey: key, BaseURL: c.BaseURL, Info: k.Info, Header: h, Client: o.Client, Stall: o.Stall, Profile: &p, Query: c.Query,
+		APIKey: key, BaseURL: c.compatible(), Info: k.Info, Header: h, Client: o.Client, Stall: o.Stall, Profile: &p, Query: c.Query,
 	}
 }
 

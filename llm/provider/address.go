@@ -39,6 +39,18 @@ func hostIs(pattern, host string) bool {
 	return ok && middle != "" && strings.Trim(middle, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
 
+// compatible is the base URL of the provider's imitation of OpenAI: Ollama's is
+// beside its own interface, of which the address has no path.
+func (c Custom) compatible() string {
+	if u, err := url.Parse(c.BaseURL); err == nil && c.List == "ollama" {
+		if p := strings.TrimRight(u.Path, "/"); p == "" || p == "/api" {
+			u.Path = "/v1"
+			return u.String()
+		}
+	}
+	return c.BaseURL
+}
+
 // atHome reports whether the base URL is on this machine or its own network.
 func atHome(baseURL string) bool {
 	u, err := url.Parse(baseURL)

@@ -142,6 +142,20 @@ func TestOptionsReachTheWire(t *testing.T) {
 	}
 }
 
+// Ollama's imitation of OpenAI is found from the address of its own interface.
+func TestOllamaCompatible(t *testing.T) {
+	t.Parallel()
+	for base, want := range map[string]string{
+		"": "/v1/chat/completions ", "http://127.0.0.1:11434": "/v1/chat/completions ", "http://box.local:11434/": "/v1/chat/completions ",
+		"http://127.0.0.1:11434/api": "/v1/chat/completions ", "http://127.0.0.1:11434/v1": "/v1/chat/completions ", "http://gate.local/ollama/v1/": "/ollama/v1/chat/completions ",
+	} {
+		cu := provider.Custom{Provider: catalog.Provider{BaseURL: base, Wire: "openai-chat"}}
+		if got := asked(t, "ollama:m", cu, nil, &llm.Request{Messages: []llm.Message{llm.UserText("hi")}}); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: asked at %.60s", base, got)
+		}
+	}
+}
+
 // An option, a style or a query that a wire does not know is an error that
 // names the nearest, or what there is.
 func TestOptionsThatAreNotKnown(t *testing.T) {
