@@ -176,8 +176,13 @@ func (d *decision) firm() Verdict {
 			return Verdict{Effect: Ask, Reason: fmt.Sprintf("it would %s %s: %s", t.op, t.shown, t.why), Firm: true}
 		}
 	}
+	for _, t := range d.all {
+		if t.command != nil && (t.op == tool.Read || t.op == tool.Write) && t.why != "" && d.st.restricts(true) {
+			return Verdict{Effect: Ask, Reason: fmt.Sprintf("no deny rule can be held to, for it would %s %s: %s", t.op, t.shown, t.why), Firm: true, Words: spans(t.span)}
+		}
+	}
 	for _, l := range d.lines {
-		if len(l.analysis.Unknown) > 0 && d.st.restricts() {
+		if len(l.analysis.Unknown) > 0 && d.st.restricts(false) {
 			u := l.analysis.Unknown[0]
 			return Verdict{Effect: Ask, Reason: "it cannot be known what it would run, so that no deny rule can be held to: " + u.Text, Firm: true, Words: l.unknown()}
 		}

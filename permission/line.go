@@ -18,7 +18,7 @@ func (st *state) analyse(text, dir string) *line {
 	a, _ := shell.Analyse(text, shell.Options{Dir: dir, Home: st.g.o.Home})
 	l := &line{analysis: a, of: make([][]touched, len(a.Commands))}
 	for i := range a.Commands {
-		l.of[i] = st.ofCommand(&a.Commands[i])
+		l.of[i] = st.ofCommand(&a.Commands[i], dir)
 		l.touched = append(l.touched, l.of[i]...)
 	}
 	return l

@@ -235,11 +235,12 @@ func (g *Gate) state(session string) *state {
 	return st
 }
 
-// restricts reports whether there is a deny or ask rule with a matcher.
-func (st *state) restricts() bool {
+// restricts reports whether there is a deny or ask rule with a matcher that is
+// over paths, or over anything.
+func (st *state) restricts(paths bool) bool {
 	for _, set := range st.sets {
 		for _, r := range slices.Concat(set.deny, set.ask) {
-			if r.content != "" {
+			if r.content != "" && (!paths || r.paths != nil) {
 				return true
 			}
 		}

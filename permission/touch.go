@@ -29,7 +29,12 @@ func (st *state) path(t touched, target, dir string) touched {
 	case strings.IndexByte(target, 0) >= 0:
 		t.why = "its path holds a NUL byte"
 	case !filepath.IsAbs(target):
+		// Restrictions count as if it lay in the working directory.
 		t.why = "where it lies is not known"
+		if dir != "" && target != "" {
+			t.ways, _ = ways(st.g.fs, join(dir, target), dir)
+			t.ways = st.aliased(t.ways)
+		}
 	case network(target):
 		t.why = "it is a network or device path"
 	default:
@@ -75,9 +80,8 @@ func connect(t touched, target string) touched {
 }
 
 // ofCommand is what one command of a command line touches.
-func (st *state) ofCommand(c *shell.Command) []touched {
+func (st *state) ofCommand(c *shell.Command, dir string) []touched {
 	var out []touched
-	dir := ""
 	if len(c.Dirs) == 1 {
 		dir = c.Dirs[0]
 	}
@@ -89,6 +93,8 @@ func (st *state) ofCommand(c *shell.Command) []touched {
 			case !a.Known && (strings.HasPrefix(a.Target, "/dev/fd/<(") || strings.HasPrefix(a.Target, "/dev/fd/>(")):
 				continue // a pipe to a command that is looked at by itself
 			case !a.Known:
+				// Restrictions count for what is written, which it may be.
+				t = st.path(t, a.Target, dir)
 				t.why = "what it names is computed when it runs"
 			case a.Glob:
 				out = append(out, st.globbed(t, a.Target, dir)...)
@@ -115,10 +121,13 @@ func (st *state) ofCommand(c *shell.Command) []touched {
 		if !w.Known || w.Glob || text == "" || strings.HasPrefix(text, "-") || strings.ContainsAny(text, " \t\n\x00") || strings.Contains(text, "://") {
 			continue
 		}
-		for _, d := range dirsOf(c, text) {
+		for _, d := range dirsOf(c, dir) {
 			t := touched{op: guess, shown: text, span: Span{w.Start, w.End}, command: c}
 			if t = st.path(t, join(d, text), d); t.why == "" {
 				out = append(out, t)
+			}
+			if filepath.IsAbs(text) && !strings.HasPrefix(text, "/proc/") {
+				break
 			}
 		}
 	}
@@ -128,9 +137,11 @@ func (st *state) ofCommand(c *shell.Command) []touched {
 // guess is the operation on what may be a file that is read.
 const guess tool.Op = "guess"
 
-func dirsOf(c *shell.Command, text string) []string {
-	if filepath.IsAbs(text) {
-		return []string{""}
+// dirsOf are the directories that a command may run in; that of the call where
+// they are not known.
+func dirsOf(c *shell.Command, dir string) []string {
+	if len(c.Dirs) == 0 {
+		return []string{dir}
 	}
 	return c.Dirs
 }

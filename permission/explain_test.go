@@ -1,0 +1,53 @@
+package permission_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cantle-dev/cantle/permission"
+)
+
+func ExampleGate_ExplainCommand() {
+	gate, err := permission.New(permission.Options{
+		Roots: []string{"/w"}, Home: "/home/u",
+		Layers: []permission.Rules{
+			{Allow: []string{"Bash(rg:*)", "Bash(tee:*)"}, Source: permission.Source{Layer: "user", File: "~/.cantle/settings.json"}},
+			{Deny: []string{"Bash(rm:*)"}, Source: permission.Source{Layer: "project", File: ".cantle/settings.json"}},
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(gate.ExplainCommand("rg x | tee f", ""))
+	fmt.Println(gate.ExplainCommand("rg x | timeout 5 rm -rf /", ""))
+	fmt.Println(gate.ExplainCommand("rg x | go test ./...", ""))
+	// Output:
+	// allow: the allow rule "Bash(rg:*)" of ~/.cantle/settings.json (user) allows it
+	// rule: Bash(rg:*), in ~/.cantle/settings.json (user)
+	// mode: default
+	//   allow  run rg x  [Bash(rg:*)]
+	//   allow  run tee f  [Bash(tee:*)]
+	// deny: it would run rm -rf /: the deny rule "Bash(rm:*)" of .cantle/settings.json (project) denies it
+	// rule: Bash(rm:*), in .cantle/settings.json (project)
+	// mode: default
+	//   allow  run rg x  [Bash(rg:*)]
+	//   allow  run timeout 5 rm -rf /
+	//   deny   run rm -rf /, by timeout  [Bash(rm:*)]
+	// ask: it would run go test ./...
+	// mode: default
+	//   allow  run rg x  [Bash(rg:*)]
+	//   ask    run go test ./...
+	// to allow it: Bash(go test:*)
+}
+
+func TestExplanationsHideNothing(t *testing.T) {
+	g, err := permission.New(permission.Options{Roots: []string{"/w"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := g.ExplainCommand("echo \x1b[2K\r\u202e\u200b\u009bx\u00ad", "").String()
+	if i := strings.IndexFunc(strings.ReplaceAll(text, "\n", ""), func(r rune) bool { return r < ' ' || r > '~' }); i >= 0 {
+		t.Errorf("%q", text)
+	}
+}
