@@ -3,17 +3,33 @@
 package bwrap_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"os"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cantle-dev/cantle/sandbox"
 	"github.com/cantle-dev/cantle/sandbox/bwrap"
+	"github.com/cantle-dev/cantle/sandbox/proxy"
 	"github.com/cantle-dev/cantle/sandbox/sandboxtest"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
 	sandboxtest.Main()
+	if len(os.Args) == 3 && os.Args[1] == "get" {
+		get(os.Args[2])
+		return
+	}
 	os.Exit(m.Run())
 }
 
@@ -63,6 +79,91 @@ func BenchmarkTrue(b *testing.B) {
 		}
 		if exit, err := proc.Wait(); err != nil || exit.Code != 0 {
 			b.Fatal(exit, err)
+		}
+	}
+}
+
+// TestDomains looks at a sandbox from within: there is one way out, and it is
+// the proxy's.
+func TestDomains(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello from "+r.Host) }))
+	defer srv.Close()
+	var mu sync.Mutex
+	var denied []string
+	run, err := bwrap.Open(t.Context(), bwrap.Options{
+		Denied: func(host, why string) { mu.Lock(); denied = append(denied, host); mu.Unlock() },
+		Proxy: proxy.Options{
+			Resolve: func(context.Context, string) ([]netip.Addr, error) {
+				return []netip.Addr{netip.MustParseAddr("8.8.8.8")}, nil
+			},
+			Dial: func(ctx context.Context, _ netip.AddrPort) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, "tcp", srv.Listener.Addr().String())
+			},
+		},
+	})
+	if err != nil {
+		t.Skip(err)
+	}
+	defer run.Close()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	get := func(domains []string, url, extra string) string {
+		var out sandboxtest.Buffer
+		p, err := run.Start(t.Context(), &sandbox.Command{
+			Args: []string{self, "get", url}, Dir: dir, Env: []string{"HTTP_PROXY=http://127.0.0.1:1", extra}, Stdout: &out,
+			Policy: sandbox.Policy{WriteRoots: []string{dir}, NoNetwork: true, Domains: domains},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Wait(); err != nil {
+			t.Error(err)
+		}
+		return out.String()
+	}
+	for range 2 { // the second time in the box of the first
+		if got := get([]string{"example.com"}, "http://example.com/", "A=b"); got != "200 hello from example.com" {
+			t.Errorf("%q", got)
+		}
+	}
+	if got := get([]string{"example.com"}, "http://evil.com/", "A=b"); !strings.HasPrefix(got, "403 ") {
+		t.Errorf("%q", got)
+	}
+	if got := get([]string{"other.com"}, "http://example.com/", "A=b"); !strings.HasPrefix(got, "403 ") {
+		t.Errorf("the box of another policy: %q", got)
+	}
+	if got := get([]string{"example.com"}, srv.URL, "A=b"); strings.Contains(got, "hello") {
+		t.Errorf("past the proxy: %q", got)
+	}
+	if got := get(nil, "http://example.com/", "A=b"); strings.Contains(got, "hello") {
+		t.Errorf("no domains: %q", got)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if !slices.Equal(denied, []string{"evil.com", "example.com"}) {
+		t.Errorf("denied: %v", denied)
+	}
+}
+
+// get is what TestDomains runs.
+func get(url string) {
+	resp, err := http.Get(url)
+	if err != nil {
+		fmt.Print(err)
+		return
+	}
+	b, _ := io.ReadAll(resp.Body)
+	fmt.Print(resp.StatusCode, " ", string(b))
+}
+
+func TestUnavailable(t *testing.T) {
+	for path, want := range map[string]string{"/no/such/bwrap": "/no/such/bwrap", "/bin/false": "/bin/false"} {
+		_, err := bwrap.Open(t.Context(), bwrap.Options{Path: path})
+		if !errors.Is(err, bwrap.ErrUnavailable) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", path, err)
 		}
 	}
 }

@@ -62,7 +62,7 @@ type confiner struct{ abi int }
 func (c *confiner) Info() sandbox.Info {
 	lacks := []string{
 		"files in the workspace cannot be kept from writing, also not .git/hooks and settings",
-		"names in hidden directories can be listed, not read",
+		"names in hidden directories can be listed, not read", "files within the workspace cannot be hidden",
 		"modes, times and attributes of files outside can be changed where the user may",
 		"there is no list of domains: the network is on or off",
 		"other processes can be seen",

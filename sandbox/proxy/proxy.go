@@ -182,7 +182,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	name, port, err := net.SplitHostPort(r.Host)
-	if err != nil {
+	if err != nil || r.RequestURI != r.Host {
 		s.refuse(w, r.Host, "it is no host and port: an IPv6 address is written in brackets")
 		return
 	}

@@ -1,0 +1,6 @@
+//go:build !darwin
+
+package auto
+
+// ladder is what is tried, best first.
+func ladder() []string { return []string{Bubblewrap, Landlock} }
