@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"sync/atomic"
@@ -61,7 +62,26 @@ func Sequence(open func() (*Stream, error), decoder func(*Stream) Decoder) iter.
 	}
 }
 
+// maxText is how much text, thinking and arguments an answer may have, in bytes.
+// It is many times what any model writes, and one that writes without end is held
+// several times over until it is recorded. Files in an answer do not count.
+const maxText = 16 << 20
+
+// said is the length of what an event shows.
+func said(ev llm.Event) int {
+	switch ev := ev.(type) {
+	case llm.TextDelta:
+		return len(ev.Text)
+	case llm.ThinkingDelta:
+		return len(ev.Text)
+	case llm.CallDelta:
+		return len(ev.Input)
+	}
+	return 0
+}
+
 func (s *Stream) decode(d Decoder, yield func(llm.Event, error) bool) {
+	text := 0
 	for done := false; !done; {
 		var out []llm.Event
 		ev, err := s.Next()
@@ -75,9 +95,15 @@ func (s *Stream) decode(d Decoder, yield func(llm.Event, error) bool) {
 			err = s.Truncated()
 		}
 		for _, x := range out {
+			text += said(x)
 			if !yield(x, nil) {
 				return
 			}
+		}
+		if text > maxText && err == nil {
+			e := s.fail(llm.KindCorrupt, fmt.Sprintf("the answer has more than %d MiB of text: it was to have no end", maxText>>20), nil)
+			e.NoRetry = true // it was paid for, and the next would be no shorter
+			err = e
 		}
 		if err != nil {
 			var e *llm.Error

@@ -69,6 +69,12 @@ func (f *array) Next() (Event, error) {
 	ev, err := f.next()
 	f.err = err
 	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		if doc := f.in.failure(); doc != nil {
+			f.err = io.EOF
+			return Event{Data: doc}, nil
+		}
+	}
 	switch {
 	case err == nil, err == io.EOF:
 	case errors.Is(err, io.ErrUnexpectedEOF) && f.in.err == io.EOF:
@@ -99,5 +105,6 @@ func (f *array) next() (Event, error) {
 	if err := f.dec.Decode(&f.raw); err != nil {
 		return Event{}, err
 	}
+	f.in.kept, f.in.begun = nil, true
 	return Event{Data: f.raw}, nil
 }

@@ -208,6 +208,48 @@ func (d *letters) Response(whole bool) *llm.Response {
 	return &llm.Response{Stop: llm.StopEnd, StopRaw: fmt.Sprint(whole), Message: llm.Message{Parts: llm.Texts(d.text)}}
 }
 
+// TestTextWithoutEnd: a model that repeats itself for ever, in words or in the
+// arguments of a call, is stopped long before memory is short; what it said so
+// far is kept, and it is not asked again.
+func TestTextWithoutEnd(t *testing.T) {
+	block := strings.Repeat("ab", 256<<10)
+	for name, show := range map[string]func(string) llm.Event{
+		"text":      func(s string) llm.Event { return llm.TextDelta{Text: s} },
+		"thinking":  func(s string) llm.Event { return llm.ThinkingDelta{Text: s} },
+		"arguments": func(s string) llm.Event { return llm.CallDelta{Name: "Write", Input: s} },
+	} {
+		url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			for range 60 {
+				if _, err := io.WriteString(w, "data: "+block+"\n\n"); err != nil {
+					return
+				}
+			}
+			_, _ = io.WriteString(w, "data: $\n\n")
+		})
+		seq := wire.Sequence(func() (*wire.Stream, error) { return wire.Post(t.Context(), url, nil, signed()) },
+			func(s *wire.Stream) wire.Decoder { return &shower{letters{s: s}, show} })
+		_, err := llm.Collect(seq)
+		e := failure(t, err, llm.KindCorrupt, "more than 16 MiB of text")
+		if !e.NoRetry || e.Partial == nil || len(e.Partial.Message.Text()) < 16<<20 || len(e.Partial.Message.Text()) > 17<<20 {
+			t.Errorf("%s: %+v", name, e.NoRetry)
+		}
+	}
+}
+
+// shower shows its letters as something else.
+type shower struct {
+	letters
+	as func(string) llm.Event
+}
+
+func (d *shower) Event(ev wire.Event) ([]llm.Event, error) {
+	out, err := d.letters.Event(ev)
+	for i, x := range out {
+		out[i] = d.as(x.(llm.TextDelta).Text)
+	}
+	return out, err
+}
+
 func TestSequence(t *testing.T) {
 	ev := func(letters ...string) string { return "data: " + strings.Join(letters, "\n\ndata: ") + "\n\n" }
 	tests := []struct{ name, body, want string }{

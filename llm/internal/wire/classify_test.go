@@ -2,6 +2,8 @@ package wire_test
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,7 +13,11 @@ import (
 	"time"
 
 	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/anthropic"
+	"github.com/cantle-dev/cantle/llm/gemini"
 	"github.com/cantle-dev/cantle/llm/internal/wire"
+	"github.com/cantle-dev/cantle/llm/ollama"
+	"github.com/cantle-dev/cantle/llm/openai"
 )
 
 func headers(kv ...string) http.Header {
@@ -354,6 +360,49 @@ func TestRejectedMedia(t *testing.T) {
 	} {
 		if e := wire.Classify(c.status, c.header, []byte(c.body)); e.Kind != c.want || e.Rejected != c.rejected || e.Retryable() != (c.want == llm.KindServer) {
 			t.Errorf("%s: %s, rejected %q", c.name, e.Kind, e.Rejected)
+		}
+	}
+}
+
+// TestRawControlCharacters: an error that a server put together by hand is what
+// it says, in whatever way it comes. An answer that is no JSON is not.
+func TestRawControlCharacters(t *testing.T) {
+	doc := `{"error":{"message":"model \"m\" is overloaded` + "\n\tat line 1\x01 \\\\\n of \\\n it" + `","type":"overloaded_error"}}`
+	for name, tt := range map[string]struct {
+		status int
+		body   string
+		kind   llm.Kind
+	}{
+		"a document":       {200, doc, llm.KindOverloaded},
+		"in several lines": {200, strings.Replace(doc, `{"error"`, "{\n  \"error\"", 1), llm.KindOverloaded},
+		"in a list":        {200, "[" + doc + "]", llm.KindOverloaded},
+		"a long one":       {200, strings.Replace(doc, "at line", strings.Repeat("at line\n", 2000), 1), llm.KindOverloaded},
+		"with a status":    {400, doc, llm.KindOverloaded},
+		"no error":         {200, strings.Replace(doc, `"error"`, `"choices"`, 1), llm.KindCorrupt},
+		"an empty one":     {200, `{"error":null,"text":"` + "\n" + `"}`, llm.KindCorrupt},
+	} {
+		client := func() *http.Client {
+			return &http.Client{Transport: fake(func(r *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: tt.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(tt.body)), Request: r}, nil
+			})}
+		}
+		for adapter, m := range map[string]llm.Model{
+			"anthropic": anthropic.New("m", anthropic.Options{BaseURL: "http://127.0.0.1:1", APIKey: "k", Client: client()}),
+			"chat":      openai.NewChat("m", openai.Options{BaseURL: "http://127.0.0.1:1", APIKey: "k", Client: client()}),
+			"gemini":    gemini.New("m", gemini.Options{BaseURL: "http://127.0.0.1:1", APIKey: "k", Client: client()}),
+			"ollama":    ollama.New("m", ollama.Options{BaseURL: "http://127.0.0.1:1", Client: client()}),
+		} {
+			_, err := llm.Generate(t.Context(), m, &llm.Request{Messages: []llm.Message{llm.UserText("hi")}})
+			var e *llm.Error
+			if !errors.As(err, &e) {
+				t.Fatalf("%s, %s: %v", name, adapter, err)
+			}
+			if e.Kind != tt.kind {
+				t.Errorf("%s, %s: %s: %v", name, adapter, e.Kind, e)
+			}
+			if tt.kind != llm.KindCorrupt && (!strings.HasPrefix(e.Message, `model "m" is overloaded  at line`) || strings.Contains(e.Message, "{")) {
+				t.Errorf("%s, %s: %q", name, adapter, e.Message)
+			}
 		}
 	}
 }

@@ -79,7 +79,13 @@ func parseEnvelope(body []byte) details {
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
-	if len(b) > 0 && dec.Decode(&v) == nil && (b[0] == '{' || b[0] == '[' || b[0] == '"') {
+	ok := len(b) > 0 && dec.Decode(&v) == nil
+	if clean := forgive(b); len(b) > 0 && !ok {
+		dec = json.NewDecoder(bytes.NewReader(clean))
+		dec.UseNumber()
+		ok = dec.Decode(&v) == nil
+	}
+	if ok && (b[0] == '{' || b[0] == '[' || b[0] == '"') {
 		d.walk(v, 0)
 		if d.message == "" && d.code == "" && d.typ == "" {
 			d.message = string(b)

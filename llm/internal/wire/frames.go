@@ -63,10 +63,17 @@ func (f *ndjson) Next() (Event, error) {
 	f.raw, f.in.n = f.raw[:0], 0
 	err := f.dec.Decode(&f.raw)
 	if err == nil {
+		f.in.kept, f.in.begun = nil, true
 		return Event{Data: f.raw}, nil
 	}
 	f.err = err
 	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		if doc := f.in.failure(); doc != nil {
+			f.err = io.EOF
+			return Event{Data: doc}, nil
+		}
+	}
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF) && f.in.err == io.EOF:
 		f.err = io.EOF
@@ -80,9 +87,20 @@ func (f *ndjson) Next() (Event, error) {
 // bounded is an error once more than one event may have was read with no event
 // in between.
 type bounded struct {
-	r   io.Reader
-	n   int
-	err error
+	r     io.Reader
+	n     int
+	err   error
+	begun bool   // there was an event
+	kept  []byte // the beginning, until there was one
+}
+
+// failure is the error document that the body is, if it is one in all but its
+// form: see errorIn.
+func (b *bounded) failure() []byte {
+	if b.begun {
+		return nil
+	}
+	return errorAfter(b.kept, b.r)
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
@@ -90,6 +108,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 	if b.n <= sse.MaxEvent && err == nil {
 		n, err = b.r.Read(p)
 		b.n += n
+		if !b.begun && len(b.kept) <= maxErrorBody {
+			b.kept = append(b.kept, p[:n]...)
+		}
 	}
 	if b.n > sse.MaxEvent && (n == 0 || err != nil) {
 		err = fmt.Errorf("%w: a line of more than %d MiB", sse.ErrTooLong, sse.MaxEvent>>20)

@@ -168,10 +168,14 @@ func (s *Stream) Truncated() error {
 }
 
 // Undecodable is the error for an event that cannot be read, for why: one that
-// the end of the body cut is [Stream.Truncated], any other is corrupt.
+// the end of the body cut is [Stream.Truncated], one that is an error in all but
+// its form is [Stream.Failure], any other is corrupt.
 func (s *Stream) Undecodable(ev Event, why error) error {
 	if ev.Cut {
 		return s.Truncated()
+	}
+	if doc, _ := errorIn(ev.Data); doc != nil {
+		return s.Failure(doc)
 	}
 	return s.fail(llm.KindCorrupt, "an event cannot be read: "+why.Error()+": "+clip(string(ev.Data), 200), why)
 }
