@@ -124,6 +124,22 @@ func TestOddCallsMakeNoBadRequest(t *testing.T) {
 		llmtest.Say("sorry"))
 }
 
+// TestABrokenOffCallOverHTTP: Gemini ends an answer whose call the model got wrong
+// with a reason and no part. It is asked once more.
+func TestABrokenOffCallOverHTTP(t *testing.T) {
+	srv := llmtest.NewServer(t, llmtest.Play(t,
+		llmtest.Parts().Stop(llm.StopError),
+		llmtest.Call("Echo", textIn{"hi"}).Want(llmtest.LastText("MALFORMED_FUNCTION_CALL")),
+		llmtest.Say("well").Want(llmtest.LastResult("hi"))))
+	client := &http.Client{Transport: new(http.Transport)}
+	t.Cleanup(client.CloseIdleConnections)
+	m := adapters[llmtest.WireGemini](srv.BaseURL(llmtest.WireGemini), client)
+	res, err := run(t, m, agent.Options{Tools: []tool.Tool{echo()}}, open(t), "go")
+	if err != nil || res.Text != "well" || res.Turns != 3 || res.Calls != 1 {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
 func TestCancelInTheMiddleOfThreeCallsMakesNoBadRequest(t *testing.T) {
 	onWires(t, func(t *testing.T, m llm.Model) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -109,6 +109,8 @@ func geminiStop(r Reply) string {
 		return "MAX_TOKENS"
 	case llm.StopContentFilter, llm.StopRefusal:
 		return "SAFETY"
+	case llm.StopError: // the model wrote a call that is none
+		return "MALFORMED_FUNCTION_CALL"
 	}
 	return "STOP" // also with calls
 }

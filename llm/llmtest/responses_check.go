@@ -205,7 +205,7 @@ func (c *responsesCheck) item(raw json.RawMessage) error {
 	if err := c.follow(typ); err != nil {
 		return err
 	}
-	if prefix := map[string]string{"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}[it.Type]; it.ID != "" && prefix != "" && !it.open() && !strings.HasPrefix(it.ID, prefix) {
+	if prefix := map[string]string{"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}[it.Type]; it.ID != "" && prefix != "" && !it.open() && !strings.HasPrefix(it.ID, prefix) && c.s.plays("openai") {
 		return fmt.Errorf(".id: %q: expected an ID that begins with '%s'", it.ID, prefix)
 	}
 	if len(it.ID) > 64 {

@@ -32,6 +32,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	tolerant bool
+	provider string // "" is the one that the wire is named after
 	models   []string
 	key      string
 	calls    int
@@ -103,6 +104,18 @@ func (s *Server) Elapse(d time.Duration) { s.set(func() { s.cache.now += d }) }
 // Tolerate lets tests send requests that a provider refuses: the answer is
 // still 400, but the test does not fail.
 func (s *Server) Tolerate() { s.set(func() { s.tolerant = true }) }
+
+// SetProvider says which provider of a wire is played, where those differ. At
+// first that is the one whose wire it is. Of Responses, "openai" alone wants back
+// the ids of items in its own form.
+func (s *Server) SetProvider(name string) { s.set(func() { s.provider = name }) }
+
+// plays reports whether name is the provider that is played.
+func (s *Server) plays(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.provider == "" || s.provider == name
+}
 
 // SetModels sets what /v1/models lists; at first that is "test-model".
 func (s *Server) SetModels(names ...string) { s.set(func() { s.models = names }) }

@@ -220,3 +220,22 @@ func TestThen(t *testing.T) {
 		}
 	}
 }
+
+// TestProviderOfAWire: what OpenAI alone refuses, other providers of its wire take.
+func TestProviderOfAWire(t *testing.T) {
+	const body = `{"model":"m","store":false,"input":[{"role":"user","content":"q"},` +
+		`{"type":"message","role":"assistant","id":"gen-1","content":[{"type":"output_text","text":"a"}]},{"role":"user","content":"q"}]}`
+	for name, want := range map[string]int{"": http.StatusBadRequest, "openai": http.StatusBadRequest, "xai": http.StatusOK} {
+		s := llmtest.NewServer(t, func(*llmtest.Exchange) llmtest.Reply { return llmtest.Say("ok") })
+		s.Tolerate()
+		s.SetProvider(name)
+		resp, err := client(t).Post(s.URL+"/v1/responses", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%q: %s", name, resp.Status)
+		}
+	}
+}
