@@ -34,6 +34,9 @@ func (g *Gate) Middleware() agent.Middleware {
 		},
 		Tool: func(next agent.ToolFunc) agent.ToolFunc {
 			return func(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Result, error) {
+				if tl := t.Tool(c.Name); tl == nil || !tl.Spec().ReadOnly {
+					defer g.links.Store(nil) // there may be other files now
+				}
 				return next(context.WithValue(ctx, scopeKey{}, scopeOf(ctx, t)), t, c)
 			}
 		},
@@ -131,7 +134,9 @@ func (g *Gate) gate(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Res
 				r.Access = []tool.Access{}
 			}
 		}
-		v, acc := g.judge(g.state(r.Session), r)
+		st := g.state(r.Session)
+		st.run = true
+		v, acc := g.judge(st, r)
 		c.Access = acc
 		switch v.Effect {
 		case Deny:
@@ -282,6 +287,7 @@ func unanswered(ctx context.Context, err error) error {
 // unless the question was about just that, for what is asked about firmly.
 func (g *Gate) check(r Request, approved []tool.Access, firm bool) func(tool.Access) error {
 	st := g.state(r.Session)
+	st.run = true
 	var once sync.Once
 	return func(a tool.Access) error {
 		// Hard links are looked for only if there are any to what matters.
@@ -313,7 +319,7 @@ func (st *state) found(a tool.Access) []touched {
 		return st.ofTool([]tool.Access{a}, "")
 	}
 	t := touched{op: a.Op, shown: a.Target, ways: []string{a.Target}}
-	if len(st.links) > 0 {
+	if st.links.many {
 		t.ways = st.aliased(t.ways)
 	}
 	return []touched{t}

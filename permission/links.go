@@ -19,7 +19,7 @@ func (st *state) aliased(ways []string) []string {
 		if !ok || id.Links < 2 {
 			continue
 		}
-		if name, ok := st.aliases()[FileID{Dev: id.Dev, Inode: id.Inode}]; ok && !slices.Contains(out, name) {
+		if name, ok := st.aliases().files[FileID{Dev: id.Dev, Inode: id.Inode}]; ok && !slices.Contains(out, name) {
 			out = append(slices.Clip(out), name)
 		}
 	}
@@ -29,14 +29,35 @@ func (st *state) aliased(ways []string) []string {
 // maxAliases bounds the files that are looked at for aliases.
 const maxAliases = 5000
 
-// aliases are the files with more than one name that are sensitive or that a
-// deny or ask rule is about, as far as they lie where such files lie: at home,
-// in the workspace, and where the pattern of the rule begins.
-func (st *state) aliases() map[FileID]string {
-	if st.links != nil {
-		return st.links
+// aliases are the files that are sensitive or that a deny or ask rule is about,
+// as far as they lie where such files lie: at home, in the workspace, and where
+// the pattern of the rule begins.
+type aliases struct {
+	sets  []*ruleSet
+	roots []string
+	files map[FileID]string // with no Links
+	many  bool              // one of them has more than one name
+}
+
+// aliases are those of now; in a run, those since the last call that could have
+// changed something.
+func (st *state) aliases() *aliases {
+	if st.links == nil && st.run {
+		if known := st.g.links.Load(); known != nil && slices.Equal(known.sets, st.sets) && slices.Equal(known.roots, st.roots) {
+			st.links = known
+		}
 	}
-	st.links = map[FileID]string{}
+	if st.links == nil {
+		st.links = st.findAliases()
+		if st.run {
+			st.g.links.Store(st.links)
+		}
+	}
+	return st.links
+}
+
+func (st *state) findAliases() *aliases {
+	out := &aliases{sets: st.sets, roots: st.roots, files: map[FileID]string{}}
 	seen := 0
 	add := func(name string, r *rule) (dir bool) {
 		seen++
@@ -44,8 +65,9 @@ func (st *state) aliases() map[FileID]string {
 		if err != nil {
 			return false
 		}
-		if id, ok := idOf(fi); ok && id.Links > 1 && (r == nil || r.paths.has(name, st.roots, st.g.fold)) {
-			st.links[FileID{Dev: id.Dev, Inode: id.Inode}] = name
+		if id, ok := idOf(fi); ok && (r == nil || r.paths.has(name, st.roots, st.g.fold)) {
+			out.files[FileID{Dev: id.Dev, Inode: id.Inode}] = name
+			out.many = out.many || id.Links > 1
 		}
 		return fi.IsDir()
 	}
@@ -105,5 +127,5 @@ func (st *state) aliases() map[FileID]string {
 			}
 		}
 	}
-	return st.links
+	return out
 }

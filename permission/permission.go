@@ -30,6 +30,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -105,6 +106,7 @@ type Gate struct {
 	at    places
 	fold  bool
 	saves sync.Mutex
+	links atomic.Pointer[aliases]
 
 	mu       sync.Mutex
 	mode     Mode
@@ -222,7 +224,8 @@ type state struct {
 	mode  Mode
 	roots []string
 	sets  []*ruleSet
-	links map[FileID]string // see aliases; nil until it is needed
+	run   bool     // decides for a run, whose calls come one by one
+	links *aliases // nil until it is needed
 }
 
 func (g *Gate) state(session string) *state {
