@@ -2,9 +2,13 @@ package sandbox
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"strconv"
@@ -42,6 +46,50 @@ func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.TrimSpace(string(t.buf))
+}
+
+// key is "" for supervisors that are started as they are.
+func (l *Launch) key() string {
+	if l == nil || l.Box == nil && l.Connect == nil {
+		return ""
+	}
+	return "box " + l.Key
+}
+
+func (h *helper) key() string { return h.launch.key() }
+func (h *helper) boxed() bool { return h.launch != nil }
+
+// connect starts a supervisor in the launch's own way.
+func (p *pool) connect(ctx context.Context, how *Launch) (*helper, error) {
+	r, err := how.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h := &helper{conn: r.conn, pool: p, launch: how, kill: r.kill}
+	go func() {
+		h.listen()
+		r.conn.Close()
+		_ = r.kill() // what is gone already is as good
+	}()
+	return h, nil
+}
+
+// awaitBox waits until there is a supervisor in a box: one that cannot be made
+// says so and ends, and nothing is to be given to it.
+func awaitBox(conn *net.UnixConn, cmd *exec.Cmd, said *tail) error {
+	_ = conn.SetReadDeadline(time.Now().Add(boxPatience))
+	m, fds, err := receive(conn)
+	closeAll(fds)
+	_ = conn.SetReadDeadline(time.Time{})
+	if err == nil && m.Op == "ready" {
+		return nil
+	}
+	conn.Close()
+	if !errors.Is(err, io.EOF) {
+		_ = cmd.Process.Kill()
+	}
+	_ = cmd.Wait() // its words say more
+	return &BoxError{Program: cmd.Path, Said: said.String()}
 }
 
 // forkConfined starts a command from a thread of its own that is confined, and

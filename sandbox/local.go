@@ -72,20 +72,7 @@ func (l *local) Start(ctx context.Context, c *Command) (Process, error) {
 	l.starts.Add(1)
 	l.mu.Unlock()
 	defer l.starts.Done()
-	var how *Launch
-	var p Process
-	var err error
-	if l.confiner != nil {
-		if how, err = l.confiner.Launch(c); err != nil {
-			return nil, err
-		}
-		c = prefixed(c, how)
-	}
-	if l.sup != nil {
-		p, err = l.sup.start(ctx, c, how)
-	} else {
-		p, err = startGroup(c)
-	}
+	p, err := l.launch(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +86,31 @@ func (l *local) Start(ctx context.Context, c *Command) (Process, error) {
 		l.mu.Unlock()
 	}()
 	return p, nil
+}
+
+// boxTries is how often a box is tried: what it is made of may be gone by the
+// time that it is made.
+const boxTries = 5
+
+func (l *local) launch(ctx context.Context, c *Command) (Process, error) {
+	var how *Launch
+	for try := 1; ; try++ {
+		run := c
+		if l.confiner != nil {
+			var err error
+			if how, err = l.confiner.Launch(c); err != nil {
+				return nil, err
+			}
+			run = prefixed(c, how)
+		}
+		if l.sup == nil {
+			return startGroup(run)
+		}
+		p, err := l.sup.start(ctx, run, how)
+		if _, box := errors.AsType[*BoxError](err); !box || try == boxTries || ctx.Err() != nil {
+			return p, err
+		}
+	}
 }
 
 func (l *local) Close() error {

@@ -85,17 +85,6 @@ func (p *pool) take(ctx context.Context, how *Launch) (*helper, error) {
 	return p.open(ctx, how)
 }
 
-// key is "" for supervisors that are started as they are.
-func (l *Launch) key() string {
-	if l == nil || l.Box == nil && l.Connect == nil {
-		return ""
-	}
-	return "box " + l.Key
-}
-
-func (h *helper) key() string { return h.launch.key() }
-func (h *helper) boxed() bool { return h.launch != nil }
-
 // open starts a supervisor: this very program, also if its file has been
 // replaced since, with an empty environment, since what runs under it can read
 // that.
@@ -104,17 +93,7 @@ func (p *pool) open(ctx context.Context, how *Launch) (*helper, error) {
 		return nil, fmt.Errorf("sandbox: the supervisor did not start: %w", err)
 	}
 	if how != nil && how.Connect != nil {
-		r, err := how.Connect(ctx)
-		if err != nil {
-			return nil, err
-		}
-		h := &helper{conn: r.conn, pool: p, launch: how, kill: r.kill}
-		go func() {
-			h.listen()
-			r.conn.Close()
-			_ = r.kill() // what is gone already is as good
-		}()
-		return h, nil
+		return p.connect(ctx, how)
 	}
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -154,18 +133,9 @@ func (p *pool) open(ctx context.Context, how *Launch) (*helper, error) {
 	}
 	h := &helper{conn: conn, pool: p, proc: cmd.Process, launch: how, kill: cmd.Process.Kill}
 	if how != nil {
-		// A box that cannot be made says so and ends: before anything is given
-		// to it, it must have said that there is a supervisor in it.
 		theirs.Close()
-		_ = conn.SetReadDeadline(time.Now().Add(boxPatience))
-		m, fds, err := receive(conn)
-		closeAll(fds)
-		_ = conn.SetReadDeadline(time.Time{})
-		if err != nil || m.Op != "ready" {
-			conn.Close()
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait() // its words say more
-			return nil, &BoxError{Program: how.Box[0], Said: said.String()}
+		if err := awaitBox(conn, cmd, said); err != nil {
+			return nil, err
 		}
 	}
 	go func() {
@@ -197,11 +167,15 @@ func (p *pool) close() {
 func (p *pool) put(h *helper) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || len(p.idle) >= maxIdle {
+	if p.closed {
 		h.conn.Close()
 		return
 	}
-	p.idle = append(p.idle, h)
+	// The latest is the likeliest to be wanted: of boxes, each serves one policy.
+	if p.idle = append(p.idle, h); len(p.idle) > maxIdle {
+		p.idle[0].conn.Close()
+		p.idle = slices.Delete(p.idle, 0, 1)
+	}
 }
 
 var (

@@ -123,7 +123,7 @@ func (c *confiner) Launch(cmd *sandbox.Command) (*sandbox.Launch, error) {
 	if !p.NoNetwork {
 		args = append(args, "--share-net")
 	}
-	args = append(args, "--cap-drop", "ALL", "--die-with-parent", "--as-pid-1", "--chdir", "/", "--")
+	args = append(args, "--cap-drop", "ALL", "--as-pid-1", "--chdir", "/", "--")
 	l := &sandbox.Launch{Box: args, Confine: &confine.Spec{}}
 	if len(p.Domains) > 0 {
 		serve, err := c.proxies.Server(p.Domains)
@@ -133,7 +133,7 @@ func (c *confiner) Launch(cmd *sandbox.Command) (*sandbox.Launch, error) {
 		l.Serve, l.Listen = serve.Serve, proxyAddr
 		l.Env = proxy.Environ(proxyAddr)
 	}
-	l.Key = strings.Join(args, "\x00") + "\x00\x00" + strings.Join(p.Domains, "\x00")
+	l.Key = place.Key(args, p)
 	return l, nil
 }
 
@@ -152,11 +152,22 @@ func mounts(p sandbox.Policy) []string {
 	if first == "--ro-bind" || p.NoNetwork {
 		args = append(args, daemons(roots)...)
 	}
+	// A root may be in a hidden directory, and the other way round.
+	var within, around []string
+	for _, h := range place.Resolve(p.Hide) {
+		if place.InAny(h, roots) {
+			within = append(within, h)
+		} else {
+			around = append(around, h)
+		}
+	}
+	args = append(args, hide(around)...)
 	for _, r := range roots {
 		if r != "/" {
 			args = append(args, "--bind", r, r)
 		}
 	}
+	args = append(args, seal(around)...)
 	for _, dir := range place.Anchors(roots, append(slices.Clone(p.ReadOnly), p.Hide...)) {
 		args = append(args, "--bind", dir, dir)
 	}
@@ -165,7 +176,7 @@ func mounts(p sandbox.Policy) []string {
 			args = append(args, "--ro-bind", target, target)
 		}
 	}
-	return append(args, hide(p.Hide)...)
+	return append(append(args, hide(within)...), seal(within)...)
 }
 
 // daemons covers what others listen at, some with the rights of root.
@@ -197,14 +208,31 @@ func daemons(roots []string) []string {
 // place of what is hidden.
 func hide(paths []string) []string {
 	var args []string
-	for _, path := range place.Resolve(paths) {
-		if fi, err := os.Stat(path); err == nil && fi.IsDir() {
-			args = append(args, "--perms", "0000", "--tmpfs", path, "--remount-ro", path)
+	for _, path := range paths {
+		if isDir(path) {
+			args = append(args, "--perms", "0711", "--tmpfs", path)
 		} else {
 			args = append(args, "--ro-bind", "/dev/null", path)
 		}
 	}
 	return args
+}
+
+// seal lets nothing be written in hidden directories, once what is to be seen
+// of them is there.
+func seal(paths []string) []string {
+	var args []string
+	for _, path := range paths {
+		if isDir(path) {
+			args = append(args, "--remount-ro", path)
+		}
+	}
+	return args
+}
+
+func isDir(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.IsDir()
 }
 
 // maxSockets bounds how many sockets are covered one by one.

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -165,5 +166,62 @@ func TestUnavailable(t *testing.T) {
 		if !errors.Is(err, bwrap.ErrUnavailable) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)
 		}
+	}
+}
+
+// TestPlaces looks at policies whose places are in each other, or change.
+func TestPlaces(t *testing.T) {
+	run := open(t)
+	defer run.Close()
+	base := t.TempDir()
+	write := func(path, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(base+"/home/hidden/key", "secret")
+	write(base+"/home/hidden/trees/one/.git/config", "config")
+	write(base+"/home/token", "secret")
+	ws := base + "/home/hidden/trees/one"
+	policy := sandbox.Policy{
+		WriteRoots: []string{ws}, ReadOnly: []string{ws + "/.git/config"}, NoNetwork: true,
+		Hide: []string{base + "/home/hidden", base + "/home/token"},
+	}
+	do := func(script string) string {
+		t.Helper()
+		var out sandboxtest.Buffer
+		p, err := run.Start(t.Context(), &sandbox.Command{
+			Args: []string{"/bin/sh", "-c", script}, Dir: ws, Env: []string{"PATH=/usr/bin:/bin"}, Stdout: &out, Policy: policy,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-p.Done()
+		return out.String()
+	}
+	got := do("echo x >a && cat a; cat ../../key ../../../token; echo x >.git/config; mv .git git; cat .git/config; echo x >../../new")
+	if strings.Contains(got, "secret") || !strings.HasPrefix(got, "x\n") || !strings.HasSuffix(strings.TrimSpace(got), "Read-only file system") {
+		t.Errorf("a workspace in a hidden directory: %s", got)
+	}
+	if b, err := os.ReadFile(ws + "/.git/config"); err != nil || string(b) != "config" {
+		t.Errorf("%q %v", b, err)
+	}
+	// Another file takes the name of a hidden one.
+	write(base+"/home/next", "secret")
+	if err := os.Rename(base+"/home/next", base+"/home/token"); err != nil {
+		t.Fatal(err)
+	}
+	if got := do("cat ../../../token"); strings.Contains(got, "secret") {
+		t.Errorf("a hidden file that was replaced: %s", got)
+	}
+	// A protected file becomes a link, and what it leads to is protected too.
+	write(ws+"/.git/other", "other")
+	if err := errors.Join(os.Remove(ws+"/.git/config"), os.Symlink("other", ws+"/.git/config")); err != nil {
+		t.Fatal(err)
+	}
+	do("echo x >.git/config; rm -f .git/config; echo x >.git/config; echo x >.git/other")
+	if b, err := os.ReadFile(ws + "/.git/config"); err != nil || string(b) != "other" {
+		t.Errorf("%q %v", b, err)
 	}
 }

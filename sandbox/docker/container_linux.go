@@ -3,6 +3,7 @@ package docker
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"debug/elf"
 	"encoding/csv"
 	"fmt"
@@ -76,7 +77,7 @@ func (c *confiner) Launch(cmd *sandbox.Command) (*sandbox.Launch, error) {
 		return nil, fmt.Errorf("sandbox: docker: %w", err)
 	}
 	l := &sandbox.Launch{
-		Key:     strings.Join(args, "\x00") + "\x00\x00" + strings.Join(cmd.Policy.Domains, "\x00"),
+		Key:     place.Key(args, cmd.Policy),
 		Confine: &confine.Spec{},
 		Connect: func(ctx context.Context) (*sandbox.Remote, error) { return c.connect(ctx, args) },
 	}
@@ -183,3 +184,15 @@ func bind(source, target, how string) string {
 	w.Flush()
 	return strings.TrimSuffix(b.String(), "\n")
 }
+
+func info() sandbox.Info {
+	return sandbox.Info{
+		Name: "docker", Confines: true, ReadOnly: true, Domains: true, Image: true,
+		Lacks: []string{
+			"the kernel is this machine's, and the engine runs with the rights of root",
+			"of this machine's files only those of the workspace can be seen",
+		},
+	}
+}
+
+func name() string { return "cantle-" + strings.ToLower(rand.Text()[:16]) }

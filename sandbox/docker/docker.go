@@ -23,15 +23,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"time"
-
-	"github.com/cantle-dev/cantle/sandbox"
 )
 
 // Options configure [Open]. The limits are those of one container.
@@ -107,15 +104,3 @@ func check(ctx context.Context, program string, o Options) error {
 	}
 	return nil
 }
-
-func info() sandbox.Info {
-	return sandbox.Info{
-		Name: "docker", Confines: true, ReadOnly: true, Domains: true, Image: true,
-		Lacks: []string{
-			"the kernel is this machine's, and the engine runs with the rights of root",
-			"of this machine's files only those of the workspace can be seen",
-		},
-	}
-}
-
-func name() string { return "cantle-" + strings.ToLower(rand.Text()[:16]) }

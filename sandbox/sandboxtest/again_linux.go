@@ -54,6 +54,9 @@ func Killed(t *testing.T, open func(t *testing.T) sandbox.Runner, policy func(*s
 // AsNobody runs tests of this program, by a pattern, once more as a user
 // without rights. It needs root.
 func AsNobody(t *testing.T, pattern string) {
+	if os.Getenv("CANTLE_SOAK") == "" {
+		t.Skip("it takes a while: set CANTLE_SOAK=1")
+	}
 	if os.Getuid() != 0 {
 		t.Skip("only root can become another user; the other tests ran as one without rights")
 	}

@@ -38,6 +38,3 @@ const (
 	ABIUnix  = 9
 	ABIScope = 6
 )
-
-// maxEntries bounds how many entries a directory above a hidden one may have.
-const maxEntries = 16384

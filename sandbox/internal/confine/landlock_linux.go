@@ -38,6 +38,9 @@ const (
 // a disk holds every file.
 var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 
+// maxEntries bounds how many entries a directory above a hidden one may have.
+const maxEntries = 16384
+
 // ruleset is a Landlock ruleset that is being made.
 type ruleset struct {
 	fd      int

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/cantle-dev/cantle/sandbox"
 )
 
 // Anchors are the directories between protected paths and their roots. Each must
@@ -73,4 +75,27 @@ func Under(path, dir string) bool {
 // InAny reports whether path is one of dirs or below one.
 func InAny(path string, dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(d string) bool { return Under(path, d) })
+}
+
+// Key tells views of files apart: by what they are made of, and by which files
+// those are, since a mount stays on the one that it was made on when another
+// takes its name.
+func Key(args []string, p sandbox.Policy) string {
+	var b strings.Builder
+	for _, list := range [][]string{args, p.Domains} {
+		for _, s := range list {
+			b.WriteString(s)
+			b.WriteByte(0)
+		}
+		b.WriteByte(0)
+	}
+	for _, list := range [][]string{p.WriteRoots, p.ReadOnly, p.Hide} {
+		for _, path := range list {
+			if fi, err := os.Stat(path); err == nil {
+				b.WriteString(identity(fi))
+			}
+			b.WriteByte(0)
+		}
+	}
+	return b.String()
 }
