@@ -45,7 +45,7 @@ func newModelsRefresh(m *models) *cobra.Command {
 					l, err := m.opts.List(cmd.Context(), n)
 					if err == nil {
 						l.Time = time.Now().UTC().Truncate(time.Second)
-						answers[i].Models = len(l.Models)
+						answers[i].Models, answers[i].More = len(l.Models), l.More
 						err = app.ModelCache(m.home).Save(l)
 					}
 					// Of those that were not named, one without a list is none to tell of.
@@ -64,6 +64,7 @@ func newModelsRefresh(m *models) *cobra.Command {
 type refreshed struct {
 	Provider string `json:"provider"`
 	Models   int    `json:"models"`
+	More     bool   `json:"more,omitempty"` // and more, which are not kept
 	Error    string `json:"error,omitempty"`
 	skip     bool
 }
@@ -95,6 +96,9 @@ func (m *models) tell(answers []refreshed) error {
 				fmt.Fprintln(m.e.Err, "cantle: "+clean(a.Error))
 			}
 			continue
+		}
+		if a.More && !m.json {
+			fmt.Fprintf(m.e.Err, "cantle: %s has more models: the first %d are kept; any other can be named all the same\n", clean(a.Provider), a.Models)
 		}
 		rows = append(rows, []string{a.Provider, strconv.Itoa(a.Models)})
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cantle-dev/cantle/llm/anthropic"
+	"github.com/cantle-dev/cantle/llm/internal/wire"
 	"github.com/cantle-dev/cantle/llm/ollama"
 	"github.com/cantle-dev/cantle/llm/openai"
 )
@@ -67,9 +68,25 @@ func (o Options) List(ctx context.Context, provider string) (*Listing, error) {
 	}
 	models, err := ask()
 	if err != nil {
-		return nil, fmt.Errorf("provider: listing the models of %s: %w", provider, err)
+		return nil, fmt.Errorf("provider: listing the models of %s: %w", provider, l.late(err))
 	}
-	return &Listing{Version: listingVersion, Provider: provider, BaseURL: c.BaseURL, Models: models}, nil
+	listing := &Listing{Version: listingVersion, Provider: provider, BaseURL: c.BaseURL, Models: models}
+	listing.bound()
+	return listing, nil
+}
+
+// late says of an error that comes of waiting too long what can be done. That
+// the caller gave up is no such error.
+func (l lister) late(err error) error {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	shown := "the server"
+	if u, err := url.Parse(l.c.BaseURL); err == nil && u.Host != "" {
+		shown = u.Host
+	}
+	return fmt.Errorf("%s did not answer in time (an answer may take %v, all of them %v): check that it runs and that the base URL and the proxy are right, or try again later; a model can be used without being listed: %w",
+		shown, listTimeout, allTimeout, context.DeadlineExceeded)
 }
 
 // stayHome refuses to follow a redirect to another host: the key is in a
@@ -111,7 +128,11 @@ type errStatus struct {
 }
 
 func (e *errStatus) Error() string {
-	return strings.TrimSpace(fmt.Sprintf("%d %s: %s", e.code, http.StatusText(e.code), e.text))
+	status := strings.TrimSpace(fmt.Sprintf("%d %s", e.code, http.StatusText(e.code)))
+	if strings.HasPrefix(e.text, status) { // as the title of a page does
+		return e.text
+	}
+	return status + ": " + e.text
 }
 
 // fetch asks for a text. With a body it is a POST.
@@ -142,6 +163,10 @@ func (l lister) fetch(address string, body any, header ...string) ([]byte, error
 	}
 	resp, err := l.client.Do(req)
 	if err != nil {
+		var failed *url.Error
+		if errors.As(err, &failed) {
+			failed.URL = withoutQuery(failed.URL) // there may be a key in it
+		}
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }() // all of it was read, or it is given up
@@ -152,7 +177,10 @@ func (l lister) fetch(address string, body any, header ...string) ([]byte, error
 	case len(text) > maxListing:
 		return nil, fmt.Errorf("the answer is longer than %d bytes", maxListing)
 	case resp.StatusCode != http.StatusOK:
-		return nil, &errStatus{resp.StatusCode, l.redact(text)}
+		// A key is taken out before a part of it could be cut off, and after, since
+		// the text may have it in another form.
+		said := wire.Classify(resp.StatusCode, resp.Header, []byte(l.redact(string(text[:min(len(text), maxError)])))).Message
+		return nil, &errStatus{resp.StatusCode, clip(l.redact(said), 300)}
 	}
 	return text, nil
 }
@@ -163,11 +191,7 @@ func (l lister) get(address string, header ...string) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := "the server"
-	if u, err := url.Parse(address); err == nil {
-		u.RawQuery = ""
-		shown = u.Redacted()
-	}
+	shown := withoutQuery(address)
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
@@ -183,10 +207,12 @@ func (l lister) get(address string, header ...string) (object, error) {
 	return nil, fmt.Errorf("the answer of %s is neither an object nor a list", shown)
 }
 
-// redact is the beginning of an error's text, without the key and what else the
-// request had of the user's.
-func (l lister) redact(text []byte) string {
-	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(text[:min(len(text), 4096)]), "")), " ")
+// maxError bounds what is read of an error's text, in bytes.
+const maxError = 64 << 10
+
+// redact is a text without the key and what else the request had of the
+// user's.
+func (l lister) redact(s string) string {
 	secrets := []string{l.key}
 	for _, values := range []map[string][]string{l.c.Header, l.c.Query} {
 		for _, vs := range values {
@@ -201,7 +227,13 @@ func (l lister) redact(text []byte) string {
 			s = strings.ReplaceAll(s, secret, "…")
 		}
 	}
-	return strings.ToValidUTF8(s[:min(len(s), 300)], "")
+	return s
+}
+
+// clip is the beginning of a text, on one line.
+func clip(s string, most int) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
+	return strings.ToValidUTF8(s[:min(len(s), most)], "")
 }
 
 func (l lister) bearer() []string {
@@ -212,6 +244,16 @@ func (l lister) bearer() []string {
 		return []string{h, l.key}
 	}
 	return []string{"Authorization", "Bearer " + l.key}
+}
+
+// withoutQuery is an address as it may be shown.
+func withoutQuery(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "the server"
+	}
+	u.RawQuery, u.Fragment = "", ""
+	return u.Redacted()
 }
 
 func withQuery(address, query string) string {
@@ -283,7 +325,7 @@ func (l lister) google() ([]Report, error) {
 			}
 		}
 		next := answer.text("nextPageToken")
-		if next == "" || next == page {
+		if next == "" || next == page || len(out) > MaxModels {
 			return out, nil
 		}
 		page = next
@@ -320,7 +362,7 @@ func (l lister) anthropic() ([]Report, error) {
 		}
 		out = append(out, page...)
 		last := answer.text("last_id")
-		if !answer.yes("has_more") || last == "" || last == after {
+		if !answer.yes("has_more") || last == "" || last == after || len(out) > MaxModels {
 			return out, nil
 		}
 		after = last

@@ -35,10 +35,12 @@ func (l lister) ollama() ([]Report, error) {
 		if id == "" {
 			id = m.text("model")
 		}
-		if id != "" {
+		if proper(id) {
 			reports = append(reports, Report{ID: id, Context: loaded[id]})
 		}
 	}
+	// Of those that are not kept nothing is asked; one more shows that there were.
+	reports = reports[:min(len(reports), MaxModels+1)]
 	errs := make([]error, len(reports))
 	var wg sync.WaitGroup
 	free := make(chan struct{}, 4)

@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/cantle-dev/cantle/internal/x/atomicfile"
 	"github.com/cantle-dev/cantle/llm"
@@ -37,6 +40,34 @@ type Listing struct {
 	BaseURL  string    `json:"baseUrl"`
 	Time     time.Time `json:"time"` // when it was asked; the caller sets it
 	Models   []Report  `json:"models"`
+	// More says that the provider has more models: [MaxModels] are kept.
+	More bool `json:"more,omitempty"`
+}
+
+// MaxModels is how many models of a list are kept, the first ones. The longest
+// lists that are known have some hundreds.
+const MaxModels = 10_000
+
+// maxID is the most bytes of a model's id or name.
+const maxID = 512
+
+// proper reports whether a text may be the id of a model: it is shown, typed
+// and sent, so that nothing in it may be invisible.
+func proper(id string) bool {
+	return id != "" && len(id) <= maxID && utf8.ValidString(id) && !strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsGraphic(r) })
+}
+
+// bound drops what is no model and what is too much.
+func (l *Listing) bound() {
+	l.Models = slices.DeleteFunc(l.Models, func(r Report) bool { return !proper(r.ID) })
+	for i, r := range l.Models {
+		if r.Name != "" && !proper(r.Name) {
+			l.Models[i].Name = ""
+		}
+	}
+	if len(l.Models) > MaxModels {
+		l.Models, l.More = slices.Clip(l.Models[:MaxModels]), true
+	}
 }
 
 // listingVersion is of the form of a kept listing.
@@ -48,7 +79,13 @@ type Cache struct {
 	Dir string
 
 	mu     sync.Mutex
-	loaded map[string]*Listing
+	loaded map[string]*indexed
+}
+
+// indexed is a listing with its models by their ids. It is not changed.
+type indexed struct {
+	baseURL string
+	models  map[string]*Report
 }
 
 func (c *Cache) path(provider string) string {
@@ -98,6 +135,7 @@ func (c *Cache) Load(provider string) (*Listing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("provider: %s: %w: remove it, or ask the provider again", path, err)
 	}
+	l.bound() // it may have been written by hand, or by an older version
 	return &l, nil
 }
 
@@ -107,23 +145,24 @@ func (c *Cache) Reported(provider, baseURL, model string) (Report, bool) {
 	c.mu.Lock()
 	l, ok := c.loaded[provider]
 	if !ok {
-		var err error
-		if l, err = c.Load(provider); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			l = nil
+		if listing, err := c.Load(provider); err == nil {
+			l = &indexed{listing.BaseURL, make(map[string]*Report, len(listing.Models))}
+			for i := range slices.Backward(listing.Models) { // of two with an id the first counts
+				l.models[listing.Models[i].ID] = &listing.Models[i]
+			}
 		}
 		if c.loaded == nil {
-			c.loaded = map[string]*Listing{}
+			c.loaded = map[string]*indexed{}
 		}
-		c.loaded[provider] = l
+		c.loaded[provider] = l // nil: there is none to ask for again
 	}
 	c.mu.Unlock()
-	if l == nil || l.BaseURL != baseURL {
+	if l == nil || l.baseURL != baseURL {
 		return Report{}, false
 	}
-	for _, r := range l.Models {
-		if r.ID == model {
-			return r, true
-		}
+	r, ok := l.models[model]
+	if !ok {
+		return Report{}, false
 	}
-	return Report{}, false
+	return *r, true
 }
