@@ -18,7 +18,6 @@ package app
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -80,11 +79,10 @@ func New(ctx context.Context, o Options) (*App, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	dir, err := filepath.EvalSymlinks(o.Dir)
-	if err != nil {
-		return nil, Usage("the working directory: %w", err)
+	if err := o.resolve(); err != nil {
+		return nil, err
 	}
-	o.Dir = dir
+	dir := o.Dir
 	set, err := o.settle()
 	if err != nil {
 		return nil, err
