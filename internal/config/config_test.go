@@ -57,18 +57,27 @@ func TestLayers(t *testing.T) {
 
 func TestErrorsNameFileLineAndKey(t *testing.T) {
 	for text, want := range map[string]string{
-		"{\n\n \"modle\": \"x\"}":             "settings.json:3: modle: there is no such setting",
-		"{\"permissions\": {\n\"alow\": []}}": "settings.json:2: permissions.alow: ",
-		"{\n\"maxTurns\": \"x\"}":             "settings.json:2: maxTurns: a whole number that is not less than 0 is wanted, text came",
-		"{\"max_turns\": 3}":                  "did you mean maxTurns?",
-		"{\"model\": ":                        "not JSON",
-		"[]":                                  "an object is wanted",
+		"{\n\"\": 1}":                                    `settings.json:2: "": there is no such setting`,
+		"{\"permissions\": {\n\"\": []}}":                `settings.json:2: permissions."": there is no such setting`,
+		"{\n\" \\u001b\": 1}":                            `settings.json:2: " \x1b": there is no such setting`,
+		"{\n\"models\": {\"\": {}}}":                     `settings.json:2: models."": "" is not the name of a model`,
+		"{\n\n \"modle\": \"x\"}":                        "settings.json:3: modle: there is no such setting",
+		"{\"permissions\": {\n\"alow\": []}}":            "settings.json:2: permissions.alow: ",
+		"{\n\"maxTurns\": \"x\"}":                        "settings.json:2: maxTurns: a whole number that is not less than 0 is wanted, text came",
+		"{\"max_turns\": 3}":                             "did you mean maxTurns?",
+		"{\"model\": ":                                   "not JSON",
+		"[]":                                             "an object is wanted",
 		"{\"providers\": {\"x\": {\"apiKey\": \"sk\"}}}": "settings.json:1: providers.x.apiKey: a key must not be in the settings: store it with cantle login",
 	} {
 		_, err := load(t, map[string]string{"home/settings.json": text}, nil)
 		var e *config.Error
 		if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+	for key, want := range map[string]string{"": `--set: "": there is no such setting`, "permissions.": `--set: permissions."": there is no such setting`, ".x": `--set: "".x: `} {
+		if _, err := load(t, nil, nil, config.Flag{Key: key, Value: "1", Name: "--set"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", key, err, want)
 		}
 	}
 	if _, err := load(t, nil, nil, config.Flag{Key: "nope.x", Value: "1", Name: "--set"}); err == nil || !strings.Contains(err.Error(), "--set") {

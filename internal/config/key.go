@@ -5,7 +5,9 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/tailscale/hujson"
 )
@@ -58,6 +60,17 @@ func unknown(t reflect.Type, k string) string {
 		return "there is no such setting; there are " + strings.Join(names, ", ")
 	}
 	return "there is no such setting"
+}
+
+// dotted is a key as errors name it. A name that would not show is quoted.
+func dotted(at []string) string {
+	out := make([]string, len(at))
+	for i, name := range at {
+		if out[i] = name; name == "" || strings.TrimSpace(name) != name || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+			out[i] = strconv.QuoteToGraphic(name)
+		}
+	}
+	return strings.Join(out, ".")
 }
 
 func plain(s string) string {

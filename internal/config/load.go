@@ -209,7 +209,7 @@ func (c *Config) set(key, value, from string) error {
 	raw := json.RawMessage(value)
 	path, t, ok := find(reflect.TypeFor[Config](), parts, json.Valid(raw) && kindOf(raw) == "an object")
 	if !ok {
-		return &Error{File: from, Key: key, Text: unknownKey(reflect.TypeFor[Config](), parts)}
+		return &Error{File: from, Key: dotted(parts), Text: unknownKey(reflect.TypeFor[Config](), parts)}
 	}
 	if t.Kind() == reflect.String && t != reflect.TypeFor[json.Number]() && !leaf(t) || !json.Valid(raw) {
 		raw, _ = json.Marshal(value) // a string marshals

@@ -21,7 +21,7 @@ func (c *Config) merge(layer map[string]json.RawMessage, from string, root *hujs
 	}
 	ch := checker{map[reflect.Type]map[string]reflect.Type{}}
 	if f := ch.check(reflect.TypeFor[Config](), b, nil, ""); f != nil {
-		return &Error{File: from, Line: lineOf(root, text, f.at), Key: strings.Join(f.at, "."), Text: f.text}
+		return &Error{File: from, Line: lineOf(root, text, f.at), Key: dotted(f.at), Text: f.text}
 	}
 	c.tree = merged(c.tree, b, "")
 	*c = Config{From: c.From, Warnings: c.Warnings, Files: c.Files, tree: c.tree, places: c.places}
@@ -46,7 +46,7 @@ func (c *Config) whole(where func(at []string) (file string, line int)) error {
 			if !given {
 				at := []string{"models", ref, "price"}
 				file, line := where(at)
-				return &Error{File: file, Line: line, Key: strings.Join(at, "."), Text: name + " is missing: a price has input and output, in US dollars for a million tokens"}
+				return &Error{File: file, Line: line, Key: dotted(at), Text: name + " is missing: a price has input and output, in US dollars for a million tokens"}
 			}
 		}
 	}
