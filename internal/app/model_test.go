@@ -360,6 +360,38 @@ func TestStandIn(t *testing.T) {
 	}
 }
 
+// With the stand-in as the cheap model of a route, the model is none, and where
+// the stand-in answers it says so.
+func TestStandInOfARoute(t *testing.T) {
+	w := newWorld(t)
+	w.change = func(o *app.Options) { o.Config.Route = config.Route{Mode: "triage", Cheap: app.DemoModel} }
+	a, _ := w.open(llmtest.Say("frontier"))
+	if a.Info.Traits.StandIn {
+		t.Errorf("%+v", a.Info)
+	}
+	for input, want := range map[string]int{"refactor the whole of the scheduler": 0, "hi": 1} {
+		got := 0
+		for ev, err := range a.Agent.Stream(t.Context(), a.Session, llm.Text{Text: input}).Events() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch e := ev.Data.(type) {
+			case agent.RunStarted:
+				if e.StandIn {
+					t.Errorf("%q: the run is said to be of a stand-in", input)
+				}
+			case agent.Notice:
+				if e.Kind == app.NoticeStandIn {
+					got++
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%q: told %d times, want %d", input, got, want)
+		}
+	}
+}
+
 // With a route, plain inputs go to the cheap model and hard ones to the other;
 // a model that the user names for the run gets all of them.
 func TestRoute(t *testing.T) {

@@ -91,12 +91,13 @@ func Route(frontier, cheap llm.Model, o RouteOptions) *Router {
 }
 
 // Info is what holds of both models: the frontier's name and window, the traits
-// that both have, and its price, or none where one of the two is unknown.
+// that both have, and its price, or none where one of the two is unknown. It is
+// a stand-in if the frontier is: what the cheap model is shows where it answers.
 func (r *Router) Info() llm.Info {
 	i, c := r.group[0].Info(), r.group[1].Info()
 	t := &i.Traits
 	t.Images, t.PDF, t.Thinking, t.Schema = t.Images && c.Traits.Images, t.PDF && c.Traits.PDF, t.Thinking && c.Traits.Thinking, t.Schema && c.Traits.Schema
-	t.NoTools, t.StandIn = t.NoTools || c.Traits.NoTools, t.StandIn || c.Traits.StandIn
+	t.NoTools = t.NoTools || c.Traits.NoTools
 	if c.Price == nil {
 		i.Price = nil
 	}

@@ -65,6 +65,21 @@ func TestRoute(t *testing.T) {
 	ask(next(long, llm.Text{Text: "thanks"}), "big", true) // it does not fit
 }
 
+// A router is what it is named for.
+func TestRouteStandIn(t *testing.T) {
+	for _, standIn := range []bool{false, true} {
+		frontier, cheap := named(nil, "big", 1), named(nil, "small", 1)
+		for m, is := range map[*llmtest.Script]bool{frontier: standIn, cheap: !standIn} {
+			i := m.Info()
+			i.Traits.StandIn = is
+			m.SetInfo(i)
+		}
+		if got := wrap.Route(frontier, cheap, wrap.RouteOptions{}).Info().Traits.StandIn; got != standIn {
+			t.Errorf("%v, want %v", got, standIn)
+		}
+	}
+}
+
 func TestRouteJudge(t *testing.T) {
 	for said, want := range map[string]wrap.Tier{"Hard.": "big", "plain": "small", "plain, not hard": "small", "": "small"} {
 		judge := named(t, "judge", 1, llmtest.Say(said))
