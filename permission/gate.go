@@ -288,11 +288,12 @@ func unanswered(ctx context.Context, err error) error {
 func (g *Gate) check(r Request, approved []tool.Access, firm bool) func(tool.Access) error {
 	st := g.state(r.Session)
 	st.run = true
+	names := namesOf(r.Spec)
 	var once sync.Once
 	return func(a tool.Access) error {
 		// Hard links are looked for only if there are any to what matters.
 		once.Do(func() { st.aliases() })
-		d := &decision{st: st, r: r, names: namesOf(r.Spec)}
+		d := &decision{st: st, r: r, names: names}
 		d.r.Access = []tool.Access{a}
 		d.acc = d.r.Access
 		d.own = st.found(a)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // Rules are rules as they are written in one place, such as a settings file.
@@ -94,17 +95,21 @@ var toolNames = map[string][]string{
 	"Remember":        {"save_memory"},
 }
 
-// ownName is a tool's own name for any name of it.
-func ownName(name string) string {
-	if _, ok := toolNames[name]; ok {
-		return name
-	}
+// ownNames are the tools' own names by all others.
+var ownNames = sync.OnceValue(func() map[string]string {
+	out := map[string]string{}
 	for own, others := range toolNames {
 		for _, o := range others {
-			if o == name {
-				return own
-			}
+			out[o] = own
 		}
+	}
+	return out
+})
+
+// ownName is a tool's own name for any name of it.
+func ownName(name string) string {
+	if own, ok := ownNames()[name]; ok {
+		return own
 	}
 	return name
 }
