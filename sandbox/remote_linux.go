@@ -50,7 +50,7 @@ func Connect(ctx context.Context, start func(socket string) error, kill func() e
 	_ = l.SetDeadline(end) // an open listener has deadlines
 	conn, err := l.AcceptUnix()
 	if err != nil {
-		return fail(fmt.Errorf("sandbox: the supervisor did not answer within %v: %w", boxPatience, err))
+		return fail(fmt.Errorf("sandbox: the supervisor did not answer within %v: it needs to share a socket with this program, which a place on another machine, or in a virtual one, cannot: %w", boxPatience, err))
 	}
 	_ = conn.SetReadDeadline(end)
 	m, fds, err := receive(conn)

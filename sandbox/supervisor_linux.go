@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/signal"
@@ -68,9 +69,14 @@ func supervise(connect func() (net.Conn, error)) int {
 	// Caught, not ignored: ignored signals would stay ignored in the commands.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	sealFiles()
+	// Nobody reads what a supervisor says, but for one in a box, before it serves.
+	fail := func(what string, err error) int {
+		fmt.Fprintf(os.Stderr, "supervisor: %s: %v\n", what, err)
+		return 1
+	}
 	c, err := connect()
 	if err != nil {
-		return 1
+		return fail("its connection", err)
 	}
 	conn, ok := c.(*net.UnixConn)
 	if !ok {
@@ -78,7 +84,7 @@ func supervise(connect func() (net.Conn, error)) int {
 	}
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
-		return 1
+		return fail("no device to read nothing from", err)
 	}
 	s := &supervisor{conn: conn, null: null}
 	if os.Getpid() == 1 {

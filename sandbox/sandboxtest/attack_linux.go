@@ -2,6 +2,7 @@ package sandboxtest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -74,6 +75,19 @@ func attack(name string, args []string) error {
 			return errno
 		}
 		return unix.Close(int(fd))
+	case "family": // kinds of sockets that reach past any network namespace
+		var errs []error
+		for _, f := range []int{unix.AF_VSOCK, unix.AF_ALG, unix.AF_PACKET, unix.AF_BLUETOOTH, unix.AF_XDP} {
+			fd, err := unix.Socket(f, unix.SOCK_SEQPACKET, 0)
+			if err != nil {
+				fd, err = unix.Socket(f, unix.SOCK_STREAM, 0)
+			}
+			if err == nil {
+				return unix.Close(fd)
+			}
+			errs = append(errs, err)
+		}
+		return errors.Join(errs...)
 	case "truncate":
 		return unix.Truncate(args[0], 0)
 	case "supervisor": // what watches over the command, if it can be seen

@@ -219,6 +219,7 @@ func escapes() []escape {
 		{name: "a Unix socket by a link", script: `ln -s "$SOCK" "$WS/l"; "$SELF" sandboxtest-attack unix "$WS/l"`, did: hit},
 		{name: "an abstract socket", script: `"$SELF" sandboxtest-attack unix "$ABSTRACT"`, did: hit},
 		{name: "a pair of sockets", script: `"$SELF" sandboxtest-attack pair "$DGRAM"`, did: hit},
+		{name: "another kind of socket", script: `"$SELF" sandboxtest-attack family && : >"$WS/ok"`, did: ok, may: true},
 		{name: "a ring", script: `"$SELF" sandboxtest-attack ring && : >"$WS/ok"`, did: ok, may: true},
 
 		{name: "a signal", script: `kill -9 $VICTIM`, did: func(s *stage) bool { return !Alive(s.victim.Process.Pid) }},
@@ -279,6 +280,18 @@ echo x >/dev/null; head -c 4 /dev/urandom >"$WS/r"; chmod 755 "$WS/d"; rm "$WS/r
 echo more >>"$WS/own"; (echo sub | cat >"$WS/f"); kill -0 $$; : >"$WS/ok"`)
 		if !ok(s) {
 			t.Errorf("a command could not do its work: %s", said)
+		}
+		if !info.Image {
+			var out Buffer
+			proc, err := run.Start(t.Context(), &sandbox.Command{
+				Args: []string{"/bin/sh", "-c", "pwd; (: >no) 2>/dev/null || echo refused"}, Dir: s.out, Stdout: &out, Policy: p,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if exit, err := proc.Wait(); err != nil || out.String() != s.out+"\nrefused\n" {
+				t.Errorf("in a directory that cannot be written: %s %v %s", exit, err, out.String())
+			}
 		}
 		if b, err := os.ReadFile(s.ws + "/e/c"); err != nil || string(b) != "kept" {
 			t.Errorf("%q %v", b, err)
