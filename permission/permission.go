@@ -32,6 +32,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/cantle-dev/cantle/tool"
 )
 
 // Mode says what happens to a call that no rule decides.
@@ -118,6 +120,8 @@ type Gate struct {
 
 // ruleSet is rules, made ready. It does not change: a changed one is a new one.
 type ruleSet struct{ allow, deny, ask []*rule }
+
+func (s *ruleSet) all() []*rule { return slices.Concat(s.deny, s.ask, s.allow) }
 
 func (s *ruleSet) list(e Effect) *[]*rule {
 	switch e {
@@ -211,7 +215,20 @@ func (g *Gate) Rules(session string) []Rule {
 	st := g.state(session)
 	var out []Rule
 	for _, set := range st.sets {
-		for _, r := range slices.Concat(set.deny, set.ask, set.allow) {
+		for _, r := range set.all() {
+			out = append(out, r.Rule)
+		}
+	}
+	return out
+}
+
+// Unused lists the rules that name none of the tools, such as for a typing
+// mistake, or a server that is not there.
+func (g *Gate) Unused(tools []tool.Spec) []Rule {
+	var out []Rule
+	for _, r := range g.state("").sets[0].all() {
+		_, known := toolNames[r.name]
+		if !known && !slices.ContainsFunc(tools, func(s tool.Spec) bool { return r.named(namesOf(s)) }) {
 			out = append(out, r.Rule)
 		}
 	}
