@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -407,5 +408,79 @@ func TestChildrenHoldToTheSameRules(t *testing.T) {
 	}
 	if n != 2 {
 		t.Errorf("%d notes", n)
+	}
+}
+
+// A search that the user allowed finds what is in its place, but for what no
+// yes to it can mean.
+func TestWhatARunningToolComesAcross(t *testing.T) {
+	v := newVault(t)
+	out, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newGateWorld(t, permission.Options{Roots: []string{v.root}, Rules: permission.Rules{Deny: []string{"Read(safe/**)", "Read(/" + out + "/no/**)"}}})
+	type in struct {
+		Path string `json:"path"`
+	}
+	var got []string
+	w.extra = []tool.Tool{tool.New(tool.Spec{
+		Name: "Search", ReadOnly: true, Access: tool.AccessFor(func(_ context.Context, _ *tool.Call, v in) ([]tool.Access, error) {
+			return []tool.Access{{Op: tool.Read, Target: v.Path}}, nil
+		}),
+	}, func(ctx context.Context, v in) (string, error) {
+		c := tool.FromContext(ctx)
+		got = nil
+		for _, name := range []string{"a.txt", "no/x", ".env", "safe/key.txt", "open/a.txt", "open/hard.txt", ".ssh/x", "../other"} {
+			if c.Check(tool.Access{Op: tool.Read, Target: filepath.Join(v.Path, name)}) == nil {
+				got = append(got, name)
+			}
+		}
+		return "", nil
+	})}
+	for path, want := range map[string][]string{
+		v.root:        {"a.txt", "no/x", "open/a.txt"},
+		out:           {"a.txt", "safe/key.txt", "open/a.txt", "open/hard.txt"},
+		out + "/.ssh": {"a.txt", "no/x", ".env", "safe/key.txt", "open/a.txt", "open/hard.txt", ".ssh/x"},
+	} {
+		if _, err := w.run(w.session(path), llmtest.Call("Search", in{path}), llmtest.Say("ok")); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	root := b.TempDir()
+	g, err := permission.New(permission.Options{Roots: []string{root}, Home: "/home/u", Rules: permission.Rules{Deny: []string{"Read(.env)", "Read(**/secret/**)", "Bash(rm:*)"}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var check func(tool.Access) error
+	look := tool.New(tool.Spec{
+		Name: "Grep", ReadOnly: true, Aliases: []string{"grep", "search"}, Access: tool.NoAccess,
+	}, func(ctx context.Context, _ struct{}) (string, error) {
+		check = tool.FromContext(ctx).Check
+		return "", nil
+	})
+	a, err := agent.New(llmtest.New(b, llmtest.Call("Grep", struct{}{}), llmtest.Say("ok")), agent.Options{Tools: []tool.Tool{look}, Middleware: []agent.Middleware{g.Middleware()}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := session.Open(b.Context(), new(session.Memory), "s", session.OpenOptions{Create: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := a.Run(b.Context(), s, llm.Text{Text: "go"}); err != nil {
+		b.Fatal(err)
+	}
+	access := tool.Access{Op: tool.Read, Target: root + "/internal/some/package/with/a/file.go"}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := check(access); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -66,6 +66,11 @@ var sensitivePaths = map[kind][]string{
 		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout",
 		".gitconfig", ".gitmodules", ".ripgreprc", ".mcp.json", ".claude.json", ".inputrc", ".xprofile", ".pam_environment",
 		".git/", "git~1/", ".hg/", ".config/", ".cantle/", ".claude/", ".husky/", ".vscode/", ".idea/", ".local/bin/", "library/launchagents/", "etc/", "proc/sys/",
+		// What other agents and editors run, and what runs when the project is opened, committed or pushed.
+		".agents/", ".cursor/", ".gemini/", ".codex/", ".zed/", ".fleet/", ".devcontainer/", ".pre-commit-config.yaml", ".lefthook.yml", "lefthook.yml",
+		".github/workflows/", ".github/actions/", ".gitlab-ci.yml", ".gitlab/ci/", ".circleci/", ".buildkite/", ".travis.yml", ".drone.yml", ".woodpecker/", ".woodpecker.yml",
+		"azure-pipelines.yml", "bitbucket-pipelines.yml", "jenkinsfile", ".forgejo/workflows/", ".gitea/workflows/",
+		"var/spool/cron/", "library/launchdaemons/", ".zlogin", ".kshrc", ".cshrc", ".tcshrc", ".login", ".xsession", ".xinitrc", "autostart/",
 	},
 }
 

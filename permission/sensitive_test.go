@@ -59,6 +59,7 @@ func TestSensitivePaths(t *testing.T) {
 		"/home/u/Library/Application Support/Google/Chrome/Default/Login Data": both, "/home/u/Library/Keychains/login.keychain-db": both,
 		"/home/u/.bashrc": write, "/w/.git/hooks/pre-commit": write, "/w/.GIT/config": write, "/w/git~1/config": write, "/w/.gitignore": none,
 		"/w/.mcp.json": write, "/w/.cantle/settings.json": write, "/w/.vscode/tasks.json": write, "/home/u/.local/bin/ls": write,
+		"/w/.github/workflows/ci.yml": write, "/w/.github/CODEOWNERS": none, "/w/.gitlab-ci.yml": write, "/w/Jenkinsfile": write, "/w/.circleci/config.yml": write, "/w/.agents/skills/x": write,
 		"/w/main.go": none, "/w/secrets.go": none, "/w/credentials/main.go": none, "/": none,
 	} {
 		read, wrote := asked(t, tool.Read, path), asked(t, tool.Write, path)
