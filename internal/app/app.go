@@ -10,7 +10,7 @@
 //	res, err := a.Agent.Run(ctx, a.Session, llm.Text{Text: "what is this project?"})
 //
 // Each concern has a file: model.go opens the model, tool.go the tools,
-// gate.go the permissions, session.go the session; budget.go has the limits,
+// web.go what they may do on the web, gate.go the permissions, session.go the session; budget.go has the limits,
 // prompt.go the system prompt, and notice.go what changes while a session goes
 // on.
 package app
@@ -48,7 +48,8 @@ type Options struct {
 	Session Session
 	Schema  *llm.Schema
 
-	Now func() time.Time // default time.Now
+	Now     func() time.Time // default time.Now
+	Version string           // the program's own, for servers; "" tells them none
 
 	pin string // the model that was switched to
 }
@@ -91,7 +92,11 @@ func New(ctx context.Context, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{Notes: slices.Concat(o.Config.Warnings, set.notes), jobs: builtin.NewJobs()}
+	web, more, err := o.web()
+	if err != nil {
+		return nil, err
+	}
+	a := &App{Notes: slices.Concat(o.Config.Warnings, set.notes, more), jobs: builtin.NewJobs()}
 	gate, add, err := o.gate()
 	if err != nil {
 		return nil, err
@@ -99,7 +104,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 	if err := a.open(ctx, o); err != nil {
 		return nil, err
 	}
-	tools, end := o.tools(a, add)
+	tools, end := o.tools(a, add, web)
 	files, err := memory.Instructions(memory.Options{Home: o.Home, Dir: dir})
 	if err != nil {
 		end()

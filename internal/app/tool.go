@@ -20,11 +20,11 @@ import (
 
 // tools makes the tools for a model, the same each time, and what ends the
 // commands that they started.
-func (o Options) tools(a *App, add []string) (func(llm.Info) []tool.Tool, func()) {
+func (o Options) tools(a *App, add []string, web builtin.WebOptions) (func(llm.Info) []tool.Tool, func()) {
 	runner := sandbox.Local(sandbox.LocalOptions{})
 	b := builtin.Options{
 		Root: o.Dir, AddDirs: add, Home: o.User, Runner: runner, Jobs: a.jobs, TodoDir: o.todoDir(),
-		Environ: o.Environ, Env: o.commandEnv(), Hidden: o.keyVariables(),
+		Environ: o.Environ, Env: o.commandEnv(), Hidden: o.keyVariables(), Web: web,
 	}
 	if a.Store != nil {
 		b.OutputDir = a.Store.Dir
@@ -72,7 +72,8 @@ func (o Options) commandEnv() map[string]string {
 	return out
 }
 
-// keyVariables are the names of all variables that hold a provider's key.
+// keyVariables are the names of all variables that hold a key: a provider's, or
+// that of the search service.
 func (o Options) keyVariables() []string {
 	var out []string
 	for _, p := range catalog.Providers() {
@@ -87,6 +88,9 @@ func (o Options) keyVariables() []string {
 				out = append(out, config.References(text)...)
 			}
 		}
+	}
+	if name := o.Config.Web.Search.KeyEnv; name != "" {
+		out = append(out, name)
 	}
 	if o.APIKeyEnv != "" {
 		out = append(out, o.APIKeyEnv)

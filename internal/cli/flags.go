@@ -267,8 +267,8 @@ func (f *flags) open(ctx context.Context, e Env, ask agent.AskFunc) (*app.App, e
 	}
 	a, err := app.New(ctx, app.Options{
 		Config: c, Home: home, User: e.User, Dir: dir, Getenv: e.Getenv, Environ: e.Environ, Yes: f.yes, Ask: ask, Schema: schema,
-		APIKeyEnv: f.keyEnv,
-		Session:   app.Session{Resume: f.resume, Continue: f.cont, Fork: f.fork, None: f.noSession},
+		APIKeyEnv: f.keyEnv, Version: Version(),
+		Session: app.Session{Resume: f.resume, Continue: f.cont, Fork: f.fork, None: f.noSession},
 	})
 	if err == nil {
 		f.wanted = c.Effort

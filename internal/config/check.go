@@ -104,7 +104,8 @@ func (c *checker) check(t reflect.Type, raw json.RawMessage, at []string, patter
 // shown is a value as an error names it. What stands where the name of a key's
 // variable belongs is often the key: it must not be printed.
 func shown(raw json.RawMessage, pattern string) string {
-	if pattern == "providers.*.apiKeyEnv" || pattern == "providers.*.baseUrl" {
+	switch pattern {
+	case "providers.*.apiKeyEnv", "providers.*.baseUrl", "web.search.url", "web.search.keyEnv", "web.search.keyHeader":
 		return "what is there"
 	}
 	const most = 80

@@ -62,6 +62,7 @@ type Config struct {
 	// TodoScope says whose the todo list is: "project" (default), for all
 	// sessions of a project, or "session".
 	TodoScope string `json:"todoScope,omitempty"`
+	Web       Web    `json:"web,omitzero"`
 	// From says for each key that was set which layer set it last.
 	From map[string]string `json:"-"`
 	// Warnings are what was left out, and why.
@@ -80,6 +81,27 @@ type Permissions struct {
 	Deny                  []string `json:"deny,omitempty"`
 	Ask                   []string `json:"ask,omitempty"`
 	AdditionalDirectories []string `json:"additionalDirectories,omitempty"`
+}
+
+// Web is what WebFetch and WebSearch may do.
+type Web struct {
+	// AllowPrivate lets pages be fetched from this machine and private networks.
+	AllowPrivate bool `json:"allowPrivate,omitempty"`
+	// AllowRanges are reserved or private ranges of addresses that pages may be
+	// fetched from, as "198.18.0.0/15".
+	AllowRanges []string `json:"allowRanges,omitempty"`
+	// MaxChars is how many characters of a page are given at once: nil is the
+	// default, 0 as many as there may be.
+	MaxChars  *int   `json:"maxChars,omitempty"`
+	UserAgent string `json:"userAgent,omitempty"` // default "cantle/" and the version
+	Search    Search `json:"search,omitzero"`
+}
+
+// Search is the service that WebSearch asks.
+type Search struct {
+	URL       string `json:"url,omitempty"`       // with {query} in its query; "": there is no WebSearch
+	KeyEnv    string `json:"keyEnv,omitempty"`    // the variable with the key; none: without
+	KeyHeader string `json:"keyHeader,omitempty"` // that carries the key; default "Authorization"
 }
 
 // Provider is a server that models are reached at. What is left out is as in

@@ -155,6 +155,12 @@ var ofUser = []string{"model", "env", "providers", "aliases", "fallback", "route
 // ofUserModel are those of a model: what it costs, and what it is sent.
 var ofUserModel = []string{"price", "output", "thinkingStyle", "efforts", "minCache", "salvage"}
 
+// ofUserIn are those of other objects.
+var ofUserIn = map[string][]string{
+	"permissions": {"allow", "defaultMode", "additionalDirectories"},
+	"web":         {"allowPrivate", "allowRanges", "search"},
+}
+
 // untrusted takes out what a repository may not decide for whoever opens it.
 func (c *Config) untrusted(name string, layer map[string]json.RawMessage) {
 	warn := func(key string) {
@@ -187,18 +193,20 @@ func (c *Config) untrusted(name string, layer map[string]json.RawMessage) {
 			layer["models"] = b
 		}
 	}
-	var p map[string]json.RawMessage
-	if json.Unmarshal(layer["permissions"], &p) != nil {
-		return
-	}
-	for _, k := range []string{"allow", "defaultMode", "additionalDirectories"} {
-		if _, ok := p[k]; ok {
-			delete(p, k)
-			warn("permissions." + k)
+	for _, k := range slices.Sorted(maps.Keys(ofUserIn)) {
+		var in map[string]json.RawMessage
+		if json.Unmarshal(layer[k], &in) != nil {
+			continue // it is not there, or no object, which is told of later
 		}
-	}
-	if b, err := json.Marshal(p); err == nil {
-		layer["permissions"] = b
+		for _, inner := range ofUserIn[k] {
+			if _, ok := in[inner]; ok {
+				delete(in, inner)
+				warn(k + "." + inner)
+			}
+		}
+		if b, err := json.Marshal(in); err == nil {
+			layer[k] = b
+		}
 	}
 }
 

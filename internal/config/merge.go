@@ -152,7 +152,18 @@ func (c *Config) note(at []string, v json.RawMessage, from string, src source) {
 func (c *Config) Wrong(key, item, text string) *Error {
 	p, ok := c.places[key+"\x00"+item]
 	if !ok {
-		p = c.places[key]
+		p, ok = c.places[key]
+	}
+	for at := key; !ok; { // it is within an object that was set
+		i := strings.LastIndexByte(at, '.')
+		if i < 0 {
+			break
+		}
+		at = at[:i]
+		p, ok = c.places[at]
+		if offset, has := p.source.offsets[join(strings.Split(key, "."))]; has {
+			p.offset = offset
+		}
 	}
 	line := 0
 	if p.source.text != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // noKeys is said of a key in the settings. It does not hold it.
-const noKeys = "a key must not be in the settings: store it with cantle login, name the variable that has it in apiKeyEnv, " +
+const noKeys = "a key must not be in the settings: store it with cantle login, name the variable that has it in apiKeyEnv (in keyEnv for web.search), " +
 	"or the program that prints it in apiKeyCommand; in headers, query and options write ${NAME}, the name of a variable; commands get no keys"
 
 // keyWords end the names of what holds a secret.

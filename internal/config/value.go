@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -56,6 +57,12 @@ var rules = map[string]rule{
 	"retry.max":                         {want: "a whole number from 0 to 100", ok: retries},
 	"retry.wait":                        {want: "a time such as \"2h\"", ok: ifGiven(positive)},
 	"retry.maxWait":                     {want: "a time such as \"60s\"", ok: ifGiven(positive)},
+	"web.allowRanges":                   {want: "a range of addresses such as \"198.18.0.0/15\"", ok: addressRange},
+	"web.maxChars":                      {want: "a number of characters, not less than 0", ok: atLeast(0)},
+	"web.userAgent":                     {want: "text on one line, of at most 200 letters, digits and marks", ok: userAgent},
+	"web.search.url":                    {want: "an address such as \"http://localhost:8888/search?format=json&q={query}\", with {query} where the words go and no key in it: keyEnv and keyHeader are for that", ok: ifGiven(searchAddress)},
+	"web.search.keyEnv":                 {want: "the name of the variable that holds the key, not the key", ok: ifGiven(variable)},
+	"web.search.keyHeader":              {want: "the name of a header", ok: ifGiven(headerName)},
 	"models.*.minCache":                 {want: "a number of tokens, not less than 0", ok: atLeast(0)},
 	"models.*.price.input":              {want: perMillion, ok: price},
 	"models.*.price.output":             {want: perMillion, ok: price},
@@ -182,6 +189,26 @@ func address(s string) error {
 		if keyName(name) {
 			return errForm // it belongs into query, as ${NAME}
 		}
+	}
+	return nil
+}
+
+func searchAddress(s string) error {
+	if !strings.Contains(s, "{query}") {
+		return errForm
+	}
+	return address(s)
+}
+
+func addressRange(s string) error {
+	_, err := netip.ParsePrefix(s)
+	return err
+}
+
+// userAgent is what every server takes in a header.
+func userAgent(s string) error {
+	if len(s) > 200 || strings.TrimSpace(s) != s || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return errForm
 	}
 	return nil
 }
