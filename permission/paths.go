@@ -89,28 +89,30 @@ func parsePaths(text string, effect Effect, at places) (*paths, error) {
 	} else {
 		pattern = strings.TrimSuffix(pattern, "/")
 	}
-	lines := []string{pattern}
-	// A folder all of whose files are denied is denied itself: its names count.
-	if all := strings.TrimSuffix(pattern, "/**"); effect != Allow && all != pattern && all != "" && all != "**" {
-		lines = append(lines, all)
-	}
-	for i, l := range lines {
-		if strings.HasPrefix(l, "#") {
-			lines[i] = `\` + l
+	if effect != Allow {
+		// A folder all of whose files are denied is denied itself, for its names
+		// count; and what is in a folder that matches, matches.
+		for len(pattern) > 3 && strings.HasSuffix(pattern, "/**") {
+			pattern = strings.TrimSuffix(pattern, "/**")
 		}
-		if n := len(l) - len(strings.TrimRight(l, " ")); n > 0 {
-			lines[i] = strings.TrimRight(l, " ") + strings.Repeat(`\ `, n)
+		if name := strings.TrimPrefix(pattern, "**/"); name != "" && !strings.Contains(name, "/") {
+			pattern = name
 		}
 	}
-	data := strings.Join(lines, "\n")
-	list, warnings := gitignore.Parse([]byte(data))
+	if strings.HasPrefix(pattern, "#") {
+		pattern = `\` + pattern
+	}
+	if n := len(pattern) - len(strings.TrimRight(pattern, " ")); n > 0 {
+		pattern = strings.TrimRight(pattern, " ") + strings.Repeat(`\ `, n)
+	}
+	list, warnings := gitignore.Parse([]byte(pattern))
 	if len(warnings) > 0 {
 		return nil, errors.New("the pattern is malformed: " + warnings[0].Reason)
 	}
 	if list.Len() == 0 {
 		return nil, errors.New("the pattern matches nothing")
 	}
-	folded, _ := gitignore.Parse([]byte(strings.ToLower(data)))
+	folded, _ := gitignore.Parse([]byte(strings.ToLower(pattern)))
 	var s *gitignore.Stack
 	p.list, p.folded = s.Push("", list), s.Push("", folded)
 	return p, nil
