@@ -103,13 +103,15 @@ type confiner struct {
 }
 
 func (c *confiner) Info() sandbox.Info {
-	return sandbox.Info{
-		Name: "bubblewrap", Confines: true, ReadOnly: true, Domains: true,
-		Lacks: []string{
-			"Unix sockets that daemons make while a command runs, outside /run, can be connected to",
-			"there is no limit of memory or processes",
-		},
+	lacks := []string{
+		"Unix sockets that daemons make while a command runs, outside /run, can be connected to",
+		"there is no limit of memory or processes",
+		"a command cannot signal what an earlier one left running",
 	}
+	if confine.ABI() < confine.ABIScope {
+		lacks = append(lacks, "where the network is open, so are abstract Unix sockets")
+	}
+	return sandbox.Info{Name: "bubblewrap", Confines: true, ReadOnly: true, Domains: true, Lacks: lacks}
 }
 
 func (c *confiner) Close() error { c.proxies.Close(); return nil }
@@ -119,12 +121,16 @@ func (c *confiner) Launch(cmd *sandbox.Command) (*sandbox.Launch, error) {
 	if p.IsZero() {
 		return &sandbox.Launch{}, nil
 	}
-	args := append([]string{c.path, "--unshare-all"}, mounts(p)...)
+	view, err := mounts(p)
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: bwrap: %w", err)
+	}
+	args := append([]string{c.path, "--unshare-all"}, view...)
 	if !p.NoNetwork {
 		args = append(args, "--share-net")
 	}
 	args = append(args, "--cap-drop", "ALL", "--as-pid-1", "--chdir", "/", "--")
-	l := &sandbox.Launch{Box: args, Confine: &confine.Spec{}}
+	l := &sandbox.Launch{Box: args, Confine: &confine.Spec{Scope: true}}
 	if len(p.Domains) > 0 {
 		serve, err := c.proxies.Server(p.Domains)
 		if err != nil {
@@ -138,7 +144,7 @@ func (c *confiner) Launch(cmd *sandbox.Command) (*sandbox.Launch, error) {
 }
 
 // mounts are the arguments that make a box's view of files.
-func mounts(p sandbox.Policy) []string {
+func mounts(p sandbox.Policy) ([]string, error) {
 	roots, first := place.Resolve(p.WriteRoots), "--ro-bind"
 	if p.WriteRoots == nil || slices.Contains(roots, "/") {
 		roots, first = []string{"/"}, "--bind"
@@ -150,7 +156,11 @@ func mounts(p sandbox.Policy) []string {
 		args = append(args, "--ro-bind-try", "/proc/"+name, "/proc/"+name)
 	}
 	if first == "--ro-bind" || p.NoNetwork {
-		args = append(args, daemons(roots)...)
+		covers, err := daemons(roots)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, covers...)
 	}
 	// A root may be in a hidden directory, and the other way round.
 	var within, around []string
@@ -176,11 +186,11 @@ func mounts(p sandbox.Policy) []string {
 			args = append(args, "--ro-bind", target, target)
 		}
 	}
-	return append(append(args, hide(within)...), seal(within)...)
+	return append(append(args, hide(within)...), seal(within)...), nil
 }
 
 // daemons covers what others listen at, some with the rights of root.
-func daemons(roots []string) []string {
+func daemons(roots []string) ([]string, error) {
 	var args []string
 	dirs := []string{"/run", "/var/run"}
 	for _, dir := range dirs {
@@ -196,12 +206,14 @@ func daemons(roots []string) []string {
 	}
 	// What a command itself listens at is in the directories that are its own.
 	own := slices.DeleteFunc(slices.Clone(roots), func(r string) bool { return r == "/" })
-	for _, s := range sockets() {
-		if !place.InAny(s, own) && !place.InAny(s, dirs) && !place.InAny(s, []string{"/dev", "/proc"}) {
-			args = append(args, "--ro-bind-try", "/dev/null", s)
-		}
+	listening := slices.DeleteFunc(sockets(), func(s string) bool { return place.InAny(s, slices.Concat(own, dirs, []string{"/dev", "/proc"})) })
+	if len(listening) > maxSockets {
+		return nil, fmt.Errorf("%w: more than %d Unix sockets outside /run, too many to cover", sandbox.ErrPolicy, maxSockets)
 	}
-	return args
+	for _, s := range listening {
+		args = append(args, "--ro-bind-try", "/dev/null", s)
+	}
+	return args, nil
 }
 
 // hide puts an empty directory, or a device that may not be opened, in the
@@ -246,14 +258,16 @@ func sockets() []string {
 	}
 	defer f.Close()
 	var out []string
-	for sc := bufio.NewScanner(f); sc.Scan() && len(out) < maxSockets; {
+	seen := map[string]bool{}
+	for sc := bufio.NewScanner(f); sc.Scan(); {
 		// Num RefCount Protocol Flags Type St Inode Path
 		if i := strings.IndexByte(sc.Text(), '/'); i > 0 {
 			real, err := filepath.EvalSymlinks(sc.Text()[i:])
 			if err != nil {
 				continue
 			}
-			if fi, err := os.Lstat(real); err == nil && fi.Mode()&fs.ModeSocket != 0 && !slices.Contains(out, real) {
+			if fi, err := os.Lstat(real); err == nil && fi.Mode()&fs.ModeSocket != 0 && !seen[real] {
+				seen[real] = true
 				out = append(out, real)
 			}
 		}

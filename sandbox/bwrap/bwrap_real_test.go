@@ -20,6 +20,7 @@ import (
 
 	"github.com/cantle-dev/cantle/sandbox"
 	"github.com/cantle-dev/cantle/sandbox/bwrap"
+	"github.com/cantle-dev/cantle/sandbox/internal/confine"
 	"github.com/cantle-dev/cantle/sandbox/proxy"
 	"github.com/cantle-dev/cantle/sandbox/sandboxtest"
 )
@@ -223,5 +224,43 @@ func TestPlaces(t *testing.T) {
 	do("echo x >.git/config; rm -f .git/config; echo x >.git/config; echo x >.git/other")
 	if b, err := os.ReadFile(ws + "/.git/config"); err != nil || string(b) != "other" {
 		t.Errorf("%q %v", b, err)
+	}
+}
+
+// TestOpenNetwork: an open network is no way to this machine's daemons.
+func TestOpenNetwork(t *testing.T) {
+	if confine.ABI() < confine.ABIScope {
+		t.Skip("the kernel keeps no abstract sockets apart")
+	}
+	run := open(t)
+	defer run.Close()
+	dir := t.TempDir()
+	l, err := net.Listen("unix", "@"+dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tcp.Close()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for script, want := range map[string]int{
+		self + " sandboxtest-attack unix @" + dir:                                   1,
+		self + " sandboxtest-attack tcp " + tcp.Addr().String()[len("127.0.0.1:"):]: 0,
+	} {
+		p, err := run.Start(t.Context(), &sandbox.Command{
+			Args: []string{"/bin/sh", "-c", script}, Dir: dir, Policy: sandbox.Policy{WriteRoots: []string{dir}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if exit, err := p.Wait(); err != nil || exit.Code != want {
+			t.Errorf("%s: %s %v, want exit code %d", script, exit, err, want)
+		}
 	}
 }

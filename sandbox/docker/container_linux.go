@@ -191,6 +191,7 @@ func info() sandbox.Info {
 		Lacks: []string{
 			"the kernel is this machine's, and the engine runs with the rights of root",
 			"of this machine's files only those of the workspace can be seen",
+			"a command cannot signal what an earlier one left running",
 		},
 	}
 }

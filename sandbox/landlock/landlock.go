@@ -66,6 +66,7 @@ func (c *confiner) Info() sandbox.Info {
 		"modes, times and attributes of files outside can be changed where the user may",
 		"there is no list of domains: the network is on or off",
 		"other processes can be seen",
+		"a command cannot signal what an earlier one left running",
 	}
 	if c.abi < confine.ABIUnix {
 		lacks = append(lacks, "Unix sockets cannot be used at all, not even among the command's own processes, but for connected pairs")

@@ -21,6 +21,9 @@ type Spec struct {
 	// Hide are files and directories that cannot be read. None may be in a
 	// directory of Write.
 	Hide []string `json:"hide,omitempty"`
+	// Scope keeps to what the thread will start the signals and the abstract Unix
+	// sockets, where the kernel can ([ABIScope]). Landlock does so too.
+	Scope bool `json:"scope,omitempty"`
 	// NoNetwork lets no socket be made that reaches another machine or this one.
 	NoNetwork bool `json:"noNetwork,omitempty"`
 	// NoUnix lets no Unix socket be made that can be connected by its path.

@@ -84,12 +84,12 @@ func restrict(s Spec) error {
 	if abi >= ABIScope {
 		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
-	if errno != 0 {
-		return fmt.Errorf("landlock_create_ruleset: %w", errno)
+	fd, err := create(attr)
+	if err != nil {
+		return err
 	}
-	defer unix.Close(int(fd))
-	r := ruleset{int(fd), attr.Handled_access_fs}
+	defer unix.Close(fd)
+	r := ruleset{fd, attr.Handled_access_fs}
 	if err := r.readable(s.Hide); err != nil {
 		return err
 	}
@@ -115,11 +115,35 @@ func restrict(s Spec) error {
 			return fmt.Errorf("%s: %w", real, err)
 		}
 	}
-	_, _, errno = unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0)
+	return enforce(fd)
+}
+
+func create(attr unix.LandlockRulesetAttr) (int, error) {
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
+		return 0, fmt.Errorf("landlock_create_ruleset: %w", errno)
+	}
+	return int(fd), nil
+}
+
+func enforce(fd int) error {
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fd), 0, 0); errno != 0 {
 		return fmt.Errorf("landlock_restrict_self: %w", errno)
 	}
 	return nil
+}
+
+// scope puts this thread in a scope of its own, where the kernel has them.
+func scope() error {
+	if ABI() < ABIScope {
+		return nil
+	}
+	fd, err := create(unix.LandlockRulesetAttr{Scoped: unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL})
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return enforce(fd)
 }
 
 // readable lets all be read but devices and what is hidden. Landlock cannot

@@ -31,8 +31,13 @@ func Apply(s Spec) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
-	if s.Landlock {
+	switch {
+	case s.Landlock:
 		if err := restrict(s); err != nil {
+			return err
+		}
+	case s.Scope:
+		if err := scope(); err != nil {
 			return err
 		}
 	}
