@@ -304,7 +304,7 @@ func (d *decision) hitPath(r *rule) (hit, bool) {
 			// A folder with all that is in it, in which what the rule is about
 			// lies: a command shows or changes it too.
 			if t.tree && t.command != nil && maybe == nil && r.paths.below(w) {
-				if _, err := d.st.g.fs.Lstat(filepath.FromSlash(r.paths.literal)); err == nil {
+				if _, err := d.st.g.fs.Lstat(native(r.paths.literal)); err == nil {
 					maybe = &hit{"it " + verb + " all in " + t.shown, spans(t.span), true}
 				}
 			}

@@ -112,7 +112,7 @@ func (st *state) findAliases() *aliases {
 			if r.paths == nil {
 				continue
 			}
-			starts := []string{r.paths.literal}
+			starts := []string{native(r.paths.literal)}
 			if r.paths.literal == "" {
 				starts = st.roots
 			}

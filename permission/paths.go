@@ -118,7 +118,23 @@ func parsePaths(text string, effect Effect, at places) (*paths, error) {
 	return p, nil
 }
 
-func slash(p string) string { return strings.TrimSuffix(filepath.ToSlash(p), "/") }
+// slash is a path in the form of patterns: with slashes, the volume as the first
+// name, and no slash at its end.
+func slash(p string) string {
+	p = filepath.ToSlash(p)
+	if filepath.VolumeName(p) != "" && !strings.HasPrefix(p, "/") {
+		p = "/" + p
+	}
+	return strings.TrimSuffix(p, "/")
+}
+
+// native is a path in the form of patterns as the system has it.
+func native(p string) string {
+	if vol := strings.TrimPrefix(p, "/"); filepath.VolumeName(filepath.FromSlash(vol)) != "" {
+		p = vol
+	}
+	return filepath.FromSlash(p)
+}
 
 // has reports whether the pattern is for a cleaned absolute path, or for a
 // folder that it lies in.
@@ -135,7 +151,7 @@ func (p *paths) has(name string, roots []string, fold bool) bool {
 }
 
 func (p *paths) from(base, name string, fold bool) bool {
-	name = filepath.ToSlash(name)
+	name = slash(name)
 	list := p.list
 	if fold {
 		base, name, list = strings.ToLower(base), strings.ToLower(name), p.folded
