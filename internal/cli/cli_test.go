@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -172,6 +173,29 @@ func TestForms(t *testing.T) {
 			}
 			c.check(t, out, errs)
 		})
+	}
+}
+
+// TestWhatIsWrongWithAServer: that there is no key, or that the address is that of
+// something else, is told with the setting to change.
+func TestWhatIsWrongWithAServer(t *testing.T) {
+	d := newDesk(t)
+	args, s := d.model(fine)
+	s.RequireKey("k")
+	if out, errs, code := d.run(append(args, "go")...); code != 1 || out != "" || !strings.Contains(errs, "providers.test.apiKeyEnv") || !strings.Contains(errs, "cantle login test") {
+		t.Errorf("exit %d, %s%s", code, out, errs)
+	}
+	d.env["KEY"] = "wrong"
+	if _, errs, _ := d.run(append(args, "--api-key-env", "KEY", "go")...); strings.Contains(errs, "No key is configured") || !strings.Contains(errs, "cantle doctor") {
+		t.Errorf("%s", errs)
+	}
+	for page, name := range map[int]bool{http.StatusOK: false, http.StatusNotFound: true} {
+		args, _ := d.model(func(*llmtest.Exchange) llmtest.Reply {
+			return llmtest.Plain(page, "<html><title>Welcome</title></html>")
+		})
+		if _, errs, code := d.run(append(args, "go")...); code != 1 || !strings.Contains(errs, "providers.test.baseUrl") || strings.Contains(errs, "model's name") != name {
+			t.Errorf("%d: exit %d, %s", page, code, errs)
+		}
 	}
 }
 
