@@ -58,7 +58,7 @@ func (st *state) aliases() *aliases {
 
 func (st *state) findAliases() *aliases {
 	out := &aliases{sets: st.sets, roots: st.roots, files: map[FileID]string{}}
-	seen := 0
+	seen, limit := 0, maxAliases
 	add := func(name string, r *rule) (dir bool) {
 		seen++
 		fi, err := st.g.fs.Lstat(name)
@@ -77,7 +77,7 @@ func (st *state) findAliases() *aliases {
 			return
 		}
 		for _, e := range entries {
-			if seen > maxAliases {
+			if seen > limit {
 				return
 			}
 			each(strings.TrimSuffix(dir, "/") + "/" + e.Name())
@@ -112,14 +112,15 @@ func (st *state) findAliases() *aliases {
 			if r.paths == nil {
 				continue
 			}
-			starts := []string{native(r.paths.literal)}
-			if r.paths.literal == "" {
-				starts = st.roots
+			starts, most := []string{native(r.paths.literal)}, maxAliases
+			if r.paths.literal == "" { // it may be anywhere
+				starts, most = st.roots, min(maxAliases, seen+1000)
 			}
+			limit = most
 			for _, s := range starts {
 				var walk func(name string, depth int)
 				walk = func(name string, depth int) {
-					if dir := add(name, r); dir && depth < 12 && seen < maxAliases {
+					if dir := add(name, r); dir && depth < 12 && seen < most {
 						children(name, func(n string) { walk(n, depth+1) })
 					}
 				}
