@@ -80,8 +80,8 @@ func parseEnvelope(body []byte) details {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
 	ok := len(b) > 0 && dec.Decode(&v) == nil
-	if clean := forgive(b); len(b) > 0 && !ok {
-		dec = json.NewDecoder(bytes.NewReader(clean))
+	if len(b) > 0 && !ok {
+		dec = json.NewDecoder(bytes.NewReader(forgive(b)))
 		dec.UseNumber()
 		ok = dec.Decode(&v) == nil
 	}
