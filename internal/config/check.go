@@ -145,9 +145,6 @@ func (c *checker) object(t reflect.Type, raw json.RawMessage, at []string, patte
 				return &fault{here, quoted(k) + " is not " + r.want}
 			}
 		}
-		if !ok && keyName(k) {
-			return &fault{here, noKeys}
-		}
 		if !ok {
 			return &fault{here, unknown(t, k)}
 		}

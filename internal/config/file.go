@@ -38,7 +38,7 @@ func readFile(name string) ([]byte, error) {
 	case err != nil:
 		return nil, &Error{File: name, Text: err.Error()}
 	case len(b) > maxFile:
-		return nil, &Error{File: name, Text: fmt.Sprintf("it is larger than %d KiB", maxFile>>10)}
+		return nil, tooLarge(name)
 	}
 	if line := tooDeep(b); line > 0 {
 		return nil, &Error{File: name, Line: line, Text: fmt.Sprintf("more than %d objects and lists are within each other", maxDepth)}
@@ -47,6 +47,10 @@ func readFile(name string) ([]byte, error) {
 		b = []byte{}
 	}
 	return b, nil
+}
+
+func tooLarge(name string) *Error {
+	return &Error{File: name, Text: fmt.Sprintf("it is larger than %d KiB", maxFile>>10)}
 }
 
 // tooDeep returns the line at which JSON with comments is nested deeper than

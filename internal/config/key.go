@@ -25,6 +25,9 @@ func fieldsByName(t reflect.Type) map[string]reflect.Type {
 
 // unknown is said of a key that is none, with the one that was meant.
 func unknown(t reflect.Type, k string) string {
+	if keyName(k) {
+		return noKeys
+	}
 	var names []string
 	if t.Kind() == reflect.Struct {
 		names = slices.Sorted(maps.Keys(fieldsByName(t)))

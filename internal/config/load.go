@@ -2,11 +2,11 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +35,10 @@ type Error struct {
 	Line int    // 0: unknown
 	Key  string
 	Text string
+	err  error // what it comes of, if that is another error
 }
+
+func (e *Error) Unwrap() error { return e.err }
 
 func (e *Error) Error() string {
 	at := e.File
@@ -129,13 +132,36 @@ func (c *Config) file(name string, trusted bool) error {
 	if err != nil || b == nil {
 		return err
 	}
-	root, err := hujson.Parse(b)
+	c.Files = append(c.Files, name)
+	return c.layer(name, b, trusted)
+}
+
+// parse reads JSON with comments and trailing commas. The value has memory of
+// its own.
+func parse(name string, b []byte) (hujson.Value, error) {
+	root, err := hujson.Parse(slices.Clone(b))
+	if err != nil { // the last line may be a comment that nothing ends
+		if ended, more := hujson.Parse(append(slices.Clone(b), '\n')); more == nil {
+			return ended, nil
+		}
+	}
 	if err != nil {
-		return &Error{File: name, Text: "not JSON (comments and trailing commas are fine): " + err.Error()}
+		text := strings.TrimPrefix(err.Error(), "hujson: ")
+		line := 0
+		_, _ = fmt.Sscanf(text, "line %d", &line) // 0: it does not say
+		return root, &Error{File: name, Line: line, Text: "not JSON (comments and trailing commas are fine): " + text}
+	}
+	return root, nil
+}
+
+// layer merges the text of a file into c.
+func (c *Config) layer(name string, b []byte, trusted bool) error {
+	root, err := parse(name, b)
+	if err != nil {
+		return err
 	}
 	plain := root.Clone()
 	plain.Standardize()
-	c.Files = append(c.Files, name)
 	var layer map[string]json.RawMessage
 	if err := json.Unmarshal(plain.Pack(), &layer); err != nil || layer == nil {
 		return &Error{File: name, Line: 1, Text: "an object is wanted"}
@@ -213,21 +239,13 @@ func (c *Config) untrusted(name string, layer map[string]json.RawMessage) {
 // set lays one value over c. What is JSON is taken as JSON where the key wants
 // something else than text.
 func (c *Config) set(key, value, from string) error {
-	parts := strings.Split(key, ".")
-	raw := json.RawMessage(value)
-	path, t, ok := find(reflect.TypeFor[Config](), parts, json.Valid(raw) && kindOf(raw) == "an object")
-	if !ok {
-		return &Error{File: from, Key: dotted(parts), Text: unknownKey(reflect.TypeFor[Config](), parts)}
+	path, raw, err := setting(key, value)
+	if err != nil {
+		var e *Error
+		if errors.As(err, &e) {
+			e.File = from
+		}
+		return err
 	}
-	if t.Kind() == reflect.String && t != reflect.TypeFor[json.Number]() && !leaf(t) || !json.Valid(raw) {
-		raw, _ = json.Marshal(value) // a string marshals
-	}
-	if t.Kind() == reflect.Slice && kindOf(raw) == "text" {
-		raw = json.RawMessage("[" + string(raw) + "]")
-	}
-	for _, k := range slices.Backward(path[1:]) {
-		name, _ := json.Marshal(k) // a string marshals
-		raw = json.RawMessage("{" + string(name) + ":" + string(raw) + "}")
-	}
-	return c.merge(map[string]json.RawMessage{path[0]: raw}, from, nil, nil)
+	return c.merge(map[string]json.RawMessage{path[0]: within(path[1:], raw)}, from, nil, nil)
 }
