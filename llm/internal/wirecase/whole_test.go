@@ -21,7 +21,7 @@ type object = map[string]any
 func TestWhole(t *testing.T) {
 	var docs, streams atomic.Int32
 	t.Cleanup(func() {
-		if docs.Load() < 50 || streams.Load() < 50 {
+		if !t.Skipped() && (docs.Load() < 50 || streams.Load() < 50) {
 			t.Errorf("only %d documents and %d streams were tried", docs.Load(), streams.Load())
 		}
 	})
