@@ -238,7 +238,7 @@ func TestApprovalsAtATerminal(t *testing.T) {
 		run(whole).Want(llmtest.LastResult("")),
 		run("echo third"), run("echo fourth"),
 		llmtest.Say("over").Want(llmtest.LastResult("fourth")),
-		run("echo fifth"),
+		run("echo fifth"), run("touch sixth").Want(llmtest.LastResult("fifth")),
 		llmtest.Say("again").Want(llmtest.LastResult("rather not")),
 	))
 	s := w.plain()
@@ -255,6 +255,7 @@ func TestApprovalsAtATerminal(t *testing.T) {
 	s.send("n\r")
 	s.expect("echo third")
 	s.expect("Allow? ")
+	s.expect("[a]lways in this session: Bash(echo:*) (would have matched 1 of 1)")
 	s.send("a\r") // the fourth is not asked about
 	if shown := s.expect("over"); strings.Contains(shown, "Allow?") {
 		t.Errorf("asked again: %q", shown)
@@ -267,10 +268,12 @@ func TestApprovalsAtATerminal(t *testing.T) {
 	if b, _ := os.ReadFile(filepath.Join(w.dir, "a.txt")); string(b) != "new\x1b[31m text\n" {
 		t.Errorf("%q", b)
 	}
-	// The grant was for that session's process alone.
+	// The grant is the session's, and for no more than it said.
 	s = w.plain("--continue")
 	s.send("more\r")
-	s.expect("echo fifth")
+	if shown := s.expect("touch sixth"); !strings.Contains(shown, "fifth") || strings.Contains(shown, "Allow?") {
+		t.Errorf("asked again: %q", shown)
+	}
 	s.expect("Allow? ")
 	s.send("rather not\r")
 	s.expect("again")
@@ -641,6 +644,8 @@ func TestNoCommandAtATerminal(t *testing.T) {
 	s.expect("> ")
 	s.send("what does this project do?\r")
 	s.expect("Allow? ") // a command, of its tour
+	s.send("a\r")
+	s.expect("Allow? ") // another
 	s.send("a\r")
 	s.expect("counts the stars")
 	s.expect("steps")

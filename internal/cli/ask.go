@@ -29,6 +29,28 @@ func newAsker(e Env, out output, src *source) *asker {
 type why struct {
 	Reason string `json:"reason"`
 	Firm   bool   `json:"firm"` // the answer is for this call alone, and a person's
+	// Suggest are the rules that "always" grants, as they will be kept.
+	Suggest []struct {
+		Rule    string `json:"rule"`
+		Matched int    `json:"matched"`
+		Of      int    `json:"of"`
+	} `json:"suggest"`
+}
+
+// always is the choice of being asked no more, in words, and the answer for it.
+func (w why) always() (choice, data string) {
+	if len(w.Suggest) == 0 {
+		return "[a]lways this tool", `"always"`
+	}
+	var rules []string
+	for _, s := range w.Suggest {
+		r := oneLine(s.Rule)
+		if s.Of > 0 {
+			r += fmt.Sprintf(" (would have matched %d of %d)", s.Matched, s.Of)
+		}
+		rules = append(rules, r)
+	}
+	return "[a]lways in this session: " + strings.Join(rules, ", "), `{"permission.reply":{"always":"session"}}`
 }
 
 func whyOf(q *agent.Question) why {
@@ -54,7 +76,8 @@ func (a *asker) ask(ctx context.Context, _ *agent.Turn, q *agent.Question) (*age
 	case q.Call == nil:
 		prompt = "Go on?"
 	case !w.Firm:
-		choices += " / [a]lways this tool"
+		choice, _ := w.always()
+		choices += " / " + choice
 	}
 	if cut(q) {
 		choices += " / [d]iff in full"
@@ -77,7 +100,8 @@ func (a *asker) ask(ctx context.Context, _ *agent.Turn, q *agent.Question) (*age
 				fmt.Fprintln(a.e.Err, "This is asked each time.")
 				continue
 			}
-			return &agent.Answer{OK: true, Data: []byte(`"always"`)}, nil
+			_, data := w.always()
+			return &agent.Answer{OK: true, Data: []byte(data)}, nil
 		case "n", "no", "":
 			return &agent.Answer{Reason: "the user said no"}, nil
 		case "d", "diff":
