@@ -139,6 +139,12 @@ const (
 	Connect Op = "connect"
 )
 
+// Anywhere is the target of an access that goes with a command, which no list of
+// places could hold: with Connect the command may use the network, with Write it
+// runs outside of the sandbox. Without them a command that is confined has
+// neither.
+const Anywhere = "*"
+
 // Previewer is implemented by tools that can show what a call would do. Its
 // error goes to the model, and nobody is asked.
 type Previewer interface {
