@@ -40,6 +40,7 @@ func (w *walker) redirectAccess(at int, r Redirect) {
 		if rest, ok := strings.CutPrefix(r.Target.Text, net); ok && (r.Read || r.Write) {
 			c := &w.out.Commands[at]
 			host, port, _ := strings.Cut(rest, "/")
+			c.Network = !c.Doubt
 			c.Accesses = append(c.Accesses, Access{Op: tool.Connect, Target: host + ":" + port, Known: r.Target.Known, Start: r.Target.Start, End: r.Target.End})
 			return
 		}

@@ -127,6 +127,9 @@ type Command struct {
 	// Complete says that all that the command touches is in Accesses, though it
 	// may write: cp, mv, rm, mkdir, tee …
 	Complete bool
+	// Network says that the command is one that cannot work without the network:
+	// curl, git fetch, npm install … False also where that is not known.
+	Network bool
 	// Dirs are the directories that it may run in, more than one after a cd that
 	// may fail; empty when unknown.
 	Dirs       []string

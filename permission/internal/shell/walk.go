@@ -431,6 +431,7 @@ func (w *walker) emit(c Command) {
 	}
 	c.Via, c.Transparent, c.Place, c.Doubt = w.via, w.transparent, w.place, w.doubt
 	c.Dirs = w.dirs.any()
+	c.Network = !w.doubt && needsNetwork(&c)
 	w.dirs = always(c.Dirs)
 	at := len(w.out.Commands)
 	w.out.Commands = append(w.out.Commands, c)
