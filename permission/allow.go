@@ -15,7 +15,11 @@ func (d *decision) free() Verdict {
 	if !changed {
 		for _, set := range d.st.sets {
 			for _, r := range set.allow {
-				if d.whole(r) {
+				switch {
+				case !d.whole(r):
+				case d.box.network: // which no rule is about
+					return Verdict{Effect: Ask, Reason: "it would " + reach, Needs: []string{reach}}
+				default:
 					return Verdict{Effect: Allow, Reason: r.String() + " allows it"}.at(r)
 				}
 			}
@@ -41,12 +45,19 @@ func (d *decision) free() Verdict {
 			v.Reason = by.String() + " allows it"
 		}
 	}
+	own := len(v.Needs)
 	for _, l := range d.lines {
 		by := d.line(l, &v)
 		if by != nil && v.Rule == nil {
 			v = v.at(by)
 			v.Reason = by.String() + " allows it"
 		}
+	}
+	if d.box.network {
+		v.Needs = append(v.Needs, reach)
+	}
+	if len(v.Needs) > own && d.auto() {
+		v.Needs, v.Words, v.Rule, v.Reason = v.Needs[:own], nil, nil, "it stays inside of the sandbox"
 	}
 	if len(v.Needs) > 0 {
 		v.Effect, v.Rule = Ask, nil
@@ -57,6 +68,8 @@ func (d *decision) free() Verdict {
 	}
 	return v
 }
+
+const reach = "reach the network"
 
 // whole reports whether an allow rule is for the call whatever it touches.
 func (d *decision) whole(r *rule) bool {
@@ -157,6 +170,7 @@ func (d *decision) line(l *line, v *Verdict) (by *rule) {
 	if len(l.analysis.Commands) == 0 && len(l.analysis.Unknown) == 0 {
 		need("run a command that is empty", Span{})
 	}
+	free := l.runs()
 	for i := range l.analysis.Commands {
 		c := &l.analysis.Commands[i]
 		if c.Doubt {
@@ -165,17 +179,17 @@ func (d *decision) line(l *line, v *Verdict) (by *rule) {
 		if !c.Passes {
 			r := d.command(c)
 			switch {
-			case r != nil && by == nil:
-				by = r
 			case r == nil:
 				need("run "+show(c), Span{c.Start, c.End})
 				continue
+			case r != redirectsAlone && by == nil:
+				by = r
 			}
 		}
 		for _, t := range l.of[i] {
 			switch t.op {
 			case tool.Write:
-				if r, ok := d.covered(t, true); !ok {
+				if r, ok := d.covered(t, free); !ok {
 					need(d.need(t), t.span)
 				} else if by == nil {
 					by = r
@@ -197,26 +211,13 @@ func (d *decision) line(l *line, v *Verdict) (by *rule) {
 
 // command is the allow rule that covers a command, or nil.
 func (d *decision) command(c *shell.Command) *rule {
-	var words []shell.Word
-	for _, a := range c.Assigns {
-		if a.Harmless {
-			continue
-		}
-		// Another variable may do anything: the rule must have it too.
-		w := a.Value
-		w.Text, w.Prefix = a.Name+"="+w.Text, a.Name+"="+w.Prefix
-		words = append(words, w)
-	}
-	if len(c.Words) == 0 {
-		if len(words) > 0 {
-			return nil
-		}
+	if len(c.Words) == 0 && !slices.ContainsFunc(c.Assigns, func(a shell.Assign) bool { return !a.Harmless }) {
 		return redirectsAlone
 	}
-	if w := c.Words[0]; !w.Known || w.Glob || w.Many {
+	text, ok := ruled(c)
+	if !ok {
 		return nil
 	}
-	text := subject(append(words, c.Words...))
 	for _, set := range d.st.sets {
 		for _, r := range set.allow {
 			if r.command == nil {
@@ -228,6 +229,27 @@ func (d *decision) command(c *shell.Command) *rule {
 		}
 	}
 	return nil
+}
+
+// ruled is a command as allow rules look at it, if they can be for it.
+func ruled(c *shell.Command) (text []byte, ok bool) {
+	if len(c.Words) == 0 {
+		return nil, false
+	}
+	if w := c.Words[0]; !w.Known || w.Glob || w.Many {
+		return nil, false
+	}
+	var words []shell.Word
+	for _, a := range c.Assigns {
+		if a.Harmless {
+			continue
+		}
+		// Another variable may do anything: the rule must have it too.
+		w := a.Value
+		w.Text, w.Prefix = a.Name+"="+w.Text, a.Name+"="+w.Prefix
+		words = append(words, w)
+	}
+	return subject(append(words, c.Words...)), true
 }
 
 // redirectsAlone stands for the rule of a command that is none: what it writes

@@ -51,6 +51,7 @@ type decision struct {
 	own   []touched // what the tool says, the command lines apart
 	lines []*line   // the command lines
 	all   []touched // all of it
+	box   box
 }
 
 func (st *state) prepare(r Request) *decision {
@@ -58,7 +59,7 @@ func (st *state) prepare(r Request) *decision {
 		r.Dir = st.g.at.root
 	}
 	d := &decision{st: st, r: r, names: namesOf(r.Spec), acc: r.Access}
-	d.own = st.ofTool(r.Access, r.Dir)
+	d.own = st.ofTool(st.places(r.Access), r.Dir)
 	d.all = d.own
 	for i, a := range r.Access {
 		if a.Op != tool.Exec {
@@ -74,6 +75,7 @@ func (st *state) prepare(r Request) *decision {
 			d.acc[i].Target = l.analysis.Text
 		}
 	}
+	d.boxed()
 	return d
 }
 
@@ -121,11 +123,14 @@ func (d *decision) text(v Verdict) Verdict {
 	if len(d.lines) > 0 {
 		v.Text = d.lines[0].analysis.Text
 	}
-	return v
+	return d.placed(v)
 }
 
 // changesNothing reports whether plan mode lets the call be decided on.
 func (d *decision) changesNothing() bool {
+	if d.box.outside || d.box.network {
+		return false
+	}
 	if d.r.Spec.ReadOnly {
 		return !slices.ContainsFunc(d.all, func(t touched) bool { return t.op == tool.Write })
 	}
@@ -134,12 +139,26 @@ func (d *decision) changesNothing() bool {
 			return false
 		}
 	}
-	return len(d.lines) > 0 && len(d.lines) == len(d.acc)
+	return len(d.lines) > 0 && len(d.lines) == len(d.own)
 }
 
 // firm is what holds in every mode: denials, ask rules and sensitive paths. No
 // effect is none of them.
 func (d *decision) firm() Verdict {
+	const outside = "it would run outside of the sandbox"
+	v := d.held()
+	switch {
+	case !d.box.outside || v.Effect == Deny:
+	case v.Effect == "":
+		v = Verdict{Effect: Ask, Reason: outside, Firm: true}
+	default:
+		v.Reason += ", and " + outside
+	}
+	return v
+}
+
+// held is what rules and paths hold to in every mode.
+func (d *decision) held() Verdict {
 	for _, set := range d.st.sets {
 		for _, r := range set.deny {
 			if hit, ok := d.hit(r); ok && !hit.perhaps {

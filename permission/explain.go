@@ -43,6 +43,9 @@ func (g *Gate) Explain(r Request) Explanation {
 			analysis.Commands = l.analysis.Commands[i : i+1]
 			one := *d
 			one.own = nil
+			if !d.box.inside() {
+				one.box = box{} // what goes beyond it is a part of its own
+			}
 			one.lines = []*line{{analysis: &analysis, of: l.of[i : i+1], touched: l.of[i]}}
 			one.all = l.of[i]
 			what := "run " + show(c)
@@ -58,6 +61,14 @@ func (g *Gate) Explain(r Request) Explanation {
 			}
 			out.Parts = append(out.Parts, p)
 		}
+	}
+	one := *d
+	one.own, one.all, one.lines = nil, nil, nil
+	switch {
+	case d.box.outside:
+		out.Parts = append(out.Parts, one.part("run outside of the sandbox"))
+	case d.box.network:
+		out.Parts = append(out.Parts, one.part(reach))
 	}
 	return out
 }

@@ -61,6 +61,10 @@ type Asked struct {
 	// which it asks.
 	Text  string `json:"text,omitempty"`
 	Words []Span `json:"words,omitempty"`
+	// Sandbox says that the command line would be confined, and Network that it
+	// could connect elsewhere.
+	Sandbox bool `json:"sandbox"`
+	Network bool `json:"network"`
 	// Needs are what no rule covers; Suggest are the rules that would, exactly
 	// as they will be saved if the user grants them.
 	Needs   []string     `json:"needs,omitempty"`
@@ -148,7 +152,7 @@ func (g *Gate) gate(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Res
 		g.replay(t, c.ID, r, v.Suggest)
 		q := &agent.Question{Kind: "approve", Call: &agent.QuestionCall{ID: c.ID, Name: c.Name, Input: c.Input, Access: acc}}
 		var err error
-		if q.Data, err = json.Marshal(Asked{v.Reason, v.Firm, v.Rule, v.Text, v.Words, v.Needs, v.Suggest}); err != nil {
+		if q.Data, err = json.Marshal(Asked{v.Reason, v.Firm, v.Rule, v.Text, v.Words, v.Sandbox, v.Network, v.Needs, v.Suggest}); err != nil {
 			return nil, err
 		}
 		if p, ok := tl.(tool.Previewer); ok {

@@ -24,6 +24,12 @@ func (st *state) analyse(text, dir string) *line {
 	return l
 }
 
+// runs reports whether there is a command that needs a rule. What is written in
+// the workspace goes with such a rule; a redirect alone has none to go with.
+func (l *line) runs() bool {
+	return slices.ContainsFunc(l.analysis.Commands, func(c shell.Command) bool { return len(c.Words) > 0 && !c.Passes && !c.Doubt })
+}
+
 // unknown are the parts of the text of which nothing can be known.
 func (l *line) unknown() []Span {
 	var out []Span

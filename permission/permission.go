@@ -95,6 +95,8 @@ type Options struct {
 	// Changed reports that a tool is no longer what it was when the user allowed
 	// it, as an MCP server's may: allow rules do not cover it. Nil is never.
 	Changed func(name string) bool
+	// Sandbox says how commands are confined. Nil is not at all.
+	Sandbox *Sandbox
 	// Save keeps an update whose destination is not the session, in the user's
 	// own files. It is called from one goroutine at a time. Nil refuses.
 	Save func(Update) error
@@ -103,12 +105,13 @@ type Options struct {
 
 // Gate decides on calls. It is safe for concurrent use.
 type Gate struct {
-	o     Options
-	fs    FS
-	at    places
-	fold  bool
-	saves sync.Mutex
-	links atomic.Pointer[aliases]
+	o        Options
+	fs       FS
+	at       places
+	fold     bool
+	saves    sync.Mutex
+	excluded []*pattern // what the sandbox leaves out
+	links    atomic.Pointer[aliases]
 
 	mu       sync.Mutex
 	mode     Mode
@@ -162,6 +165,11 @@ func New(o Options) (*Gate, error) {
 		g.fold = foldsCase(g.fs, g.roots[0])
 	}
 	var errs []error
+	if o.Sandbox != nil {
+		if g.excluded, err = parseExcluded(o.Sandbox.Excluded); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	for _, rs := range append([]Rules{o.Rules}, o.Layers...) {
 		for _, l := range []struct {
 			effect Effect

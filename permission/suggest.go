@@ -16,6 +16,9 @@ const maxSuggest = 6
 // suggest gives the rules with which the call would have been allowed, or none
 // where no rules could do that.
 func (d *decision) suggest() []Suggestion {
+	if d.box.network {
+		return nil
+	}
 	var texts []string
 	add := func(text string) bool {
 		if text == "" {
@@ -64,7 +67,7 @@ func (d *decision) suggestLine(l *line, add func(string) bool) bool {
 			return false
 		}
 		for _, t := range l.of[i] {
-			if _, ok := d.covered(t, true); t.op == tool.Write && !ok && !add(d.narrow(t, false)) {
+			if _, ok := d.covered(t, l.runs()); t.op == tool.Write && !ok && !add(d.narrow(t, false)) {
 				return false
 			}
 		}

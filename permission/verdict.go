@@ -24,6 +24,10 @@ type Verdict struct {
 	Text string `json:"text,omitempty"`
 	// Words are the parts of Text for which it asks or denies.
 	Words []Span `json:"words,omitempty"`
+	// Sandbox says that the command line would be confined, and Network that it
+	// could connect elsewhere. Both are false where no command would run.
+	Sandbox bool `json:"sandbox"`
+	Network bool `json:"network"`
 	// Needs are what no rule covers, each as a phrase: "run rm -rf x".
 	Needs []string `json:"needs,omitempty"`
 	// Suggest are the rules, as narrow as can be, with which the call would have
