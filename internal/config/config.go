@@ -7,10 +7,11 @@
 //	}
 //	fmt.Println(c.Model, "from", c.From["model"])
 //
-// The layers, the later over the earlier: the user's settings.json, the
-// project's .cantle/settings.json, its settings.local.json, the environment,
-// the flags, and the managed file, which no other overrules. Permission rules
-// are added up, so that no layer loses a restriction.
+// The layers, the later over the earlier: the user's settings.json, the user's
+// own for this project (see [ProjectFile]), the project's .cantle/settings.json,
+// its settings.local.json, the environment, the flags, and the managed file,
+// which no other overrules. Permission rules are added up, so that no layer
+// loses a restriction.
 package config
 
 import (
@@ -36,14 +37,19 @@ type Config struct {
 	MaxContextTokens int `json:"maxContextTokens,omitempty"`
 	// SoftLimit is the percentage of maxTurns, maxTokens and maxCost at which
 	// the user is asked whether to go on to the limit; 0 (default) asks never.
-	SoftLimit    int                 `json:"softLimit,omitempty"`
-	Timeout      string              `json:"timeout,omitempty"` // as 10m
-	System       string              `json:"system,omitempty"`  // in the place of the base guidance
-	AppendSystem string              `json:"appendSystem,omitempty"`
-	Permissions  Permissions         `json:"permissions,omitzero"`
-	Env          map[string]string   `json:"env,omitempty"` // for commands
-	Providers    map[string]Provider `json:"providers,omitempty"`
-	Models       map[string]Model    `json:"models,omitempty"` // by provider:name, or a part of it
+	SoftLimit    int               `json:"softLimit,omitempty"`
+	Timeout      string            `json:"timeout,omitempty"` // as 10m
+	System       string            `json:"system,omitempty"`  // in the place of the base guidance
+	AppendSystem string            `json:"appendSystem,omitempty"`
+	Permissions  Permissions       `json:"permissions,omitzero"`
+	Sandbox      Sandbox           `json:"sandbox,omitzero"`
+	Env          map[string]string `json:"env,omitempty"` // for commands
+	// EnvPassthrough are the names of variables that commands get besides those
+	// that all get, with the values that they have. A name that looks as if a
+	// secret were in it is refused.
+	EnvPassthrough []string            `json:"envPassthrough,omitempty"`
+	Providers      map[string]Provider `json:"providers,omitempty"`
+	Models         map[string]Model    `json:"models,omitempty"` // by provider:name, or a part of it
 	// Aliases are names for models: for "provider:model" or for another alias.
 	Aliases map[string]string `json:"aliases,omitempty"`
 	// Fallback are the models to ask, one after another, when one cannot answer.
@@ -67,6 +73,9 @@ type Config struct {
 	From map[string]string `json:"-"`
 	// Warnings are what was left out, and why.
 	Warnings []string `json:"-"`
+	// Layers are the permission rules by where they are from, the later over the
+	// earlier.
+	Layers []Layer `json:"-"`
 	// Files are the settings files that were read.
 	Files []string `json:"-"`
 
@@ -81,6 +90,20 @@ type Permissions struct {
 	Deny                  []string `json:"deny,omitempty"`
 	Ask                   []string `json:"ask,omitempty"`
 	AdditionalDirectories []string `json:"additionalDirectories,omitempty"`
+	// AskTimeout is how long a question is waited for, as "5m"; then it is
+	// denied. "" (default) waits as long as it takes.
+	AskTimeout string   `json:"askTimeout,omitempty"`
+	Reviewer   Reviewer `json:"reviewer,omitzero"`
+}
+
+// Layer is the permission rules of one place that took effect. Config.Permissions
+// has those of all.
+type Layer struct {
+	// Name is "user", "projectUser" (the user's own for this project),
+	// "project", "local", "flags" or "managed".
+	Name             string
+	File             string // or the flag, as "--allow"
+	Allow, Deny, Ask []string
 }
 
 // Web is what WebFetch and WebSearch may do.

@@ -262,7 +262,7 @@ func sound(file string, text []byte) error {
 		return tooLarge(file)
 	}
 	c := &Config{From: map[string]string{}, places: map[string]place{}}
-	return c.layer(file, text, true)
+	return c.layer("user", file, text)
 }
 
 // lockWait is how long another writer is waited for.

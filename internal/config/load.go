@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,25 +58,23 @@ func (e *Error) Error() string {
 // Load reads all layers.
 func Load(src Sources) (*Config, error) {
 	c := &Config{From: map[string]string{}, places: map[string]place{}}
-	layers := []struct {
-		file  string
-		trust bool
-	}{
-		{filepath.Join(src.Home, "settings.json"), true},
-		{filepath.Join(src.Dir, ".cantle", "settings.json"), false},
-		{filepath.Join(src.Dir, ".cantle", "settings.local.json"), false},
+	layers := []struct{ name, file string }{
+		{"user", filepath.Join(src.Home, "settings.json")},
+		{"projectUser", ProjectFile(src.Home, src.Dir)},
+		{"project", filepath.Join(src.Dir, ".cantle", "settings.json")},
+		{"local", filepath.Join(src.Dir, ".cantle", "settings.local.json")},
 	}
 	if sameFolder(src.Home, filepath.Join(src.Dir, ".cantle")) {
-		layers = slices.Delete(layers, 1, 2) // the user's own, and read already
+		layers = slices.Delete(layers, 2, 3) // the user's own, and read already
 	}
 	for _, l := range layers {
-		if err := c.file(l.file, l.trust); err != nil {
+		if err := c.file(l.name, l.file); err != nil {
 			return nil, err
 		}
 	}
 	for key, name := range map[string]string{"model": "CANTLE_MODEL", "maxContextTokens": "CANTLE_MAX_CONTEXT_TOKENS", "permissions.defaultMode": "CANTLE_PERMISSION_MODE"} {
 		if v := src.Getenv(name); v != "" {
-			if err := c.set(key, v, name); err != nil {
+			if err := c.set(key, v, "environment", name); err != nil {
 				return nil, err
 			}
 		}
@@ -84,7 +83,7 @@ func Load(src Sources) (*Config, error) {
 		return nil, err
 	}
 	for _, f := range src.Flags {
-		if err := c.set(f.Key, f.Value, f.Name); err != nil {
+		if err := c.set(f.Key, f.Value, "flags", f.Name); err != nil {
 			return nil, err
 		}
 	}
@@ -92,7 +91,7 @@ func Load(src Sources) (*Config, error) {
 		return nil, err
 	}
 	if src.Managed != "" {
-		if err := c.file(src.Managed, true); err != nil {
+		if err := c.file("managed", src.Managed); err != nil {
 			return nil, err
 		}
 	}
@@ -113,7 +112,7 @@ func (c *Config) aliases(text string) error {
 	if err != nil {
 		return &Error{File: name, Text: err.Error()}
 	}
-	return c.merge(map[string]json.RawMessage{"aliases": raw}, name, nil, nil)
+	return c.merge(map[string]json.RawMessage{"aliases": raw}, "environment", name, nil, nil)
 }
 
 func sameFolder(a, b string) bool {
@@ -127,13 +126,13 @@ func sameFolder(a, b string) bool {
 
 // file merges a file into c. A missing one is none. What a project may not
 // decide for its user is left out, with a warning.
-func (c *Config) file(name string, trusted bool) error {
-	b, err := readFile(name)
+func (c *Config) file(name, file string) error {
+	b, err := readFile(file)
 	if err != nil || b == nil {
 		return err
 	}
-	c.Files = append(c.Files, name)
-	return c.layer(name, b, trusted)
+	c.Files = append(c.Files, file)
+	return c.layer(name, file, b)
 }
 
 // parse reads JSON with comments and trailing commas. The value has memory of
@@ -155,8 +154,8 @@ func parse(name string, b []byte) (hujson.Value, error) {
 }
 
 // layer merges the text of a file into c.
-func (c *Config) layer(name string, b []byte, trusted bool) error {
-	root, err := parse(name, b)
+func (c *Config) layer(name, file string, b []byte) error {
+	root, err := parse(file, b)
 	if err != nil {
 		return err
 	}
@@ -164,26 +163,26 @@ func (c *Config) layer(name string, b []byte, trusted bool) error {
 	plain.Standardize()
 	var layer map[string]json.RawMessage
 	if err := json.Unmarshal(plain.Pack(), &layer); err != nil || layer == nil {
-		return &Error{File: name, Line: 1, Text: "an object is wanted"}
+		return &Error{File: file, Line: 1, Text: "an object is wanted"}
 	}
-	if !trusted {
-		c.untrusted(name, layer)
+	if name == "project" || name == "local" {
+		c.untrusted(file, layer)
 	}
-	if err := c.merge(layer, name, &root, b); err != nil {
+	if err := c.merge(layer, name, file, &root, b); err != nil {
 		return err
 	}
-	return c.whole(func(at []string) (string, int) { return name, lineOf(&root, b, at) })
+	return c.whole(func(at []string) (string, int) { return file, lineOf(&root, b, at) })
 }
 
 // ofUser are the keys that only the user's own files may set.
-var ofUser = []string{"model", "env", "providers", "aliases", "fallback", "route", "retry", "cacheWatch", "stallTimeout", "user", "system", "appendSystem"}
+var ofUser = []string{"model", "env", "providers", "aliases", "fallback", "route", "retry", "cacheWatch", "stallTimeout", "user", "system", "appendSystem", "envPassthrough"}
 
 // ofUserModel are those of a model: what it costs, and what it is sent.
 var ofUserModel = []string{"price", "output", "thinkingStyle", "efforts", "minCache", "salvage"}
 
 // ofUserIn are those of other objects.
 var ofUserIn = map[string][]string{
-	"permissions": {"allow", "defaultMode", "additionalDirectories"},
+	"permissions": {"allow", "defaultMode", "additionalDirectories", "askTimeout", "reviewer"},
 	"web":         {"allowPrivate", "allowRanges", "search"},
 }
 
@@ -219,6 +218,18 @@ func (c *Config) untrusted(name string, layer map[string]json.RawMessage) {
 			layer["models"] = b
 		}
 	}
+	var box map[string]json.RawMessage
+	if json.Unmarshal(layer["sandbox"], &box) == nil {
+		for _, k := range slices.Sorted(maps.Keys(box)) {
+			if _, known := fieldsByName(reflect.TypeFor[Sandbox]())[k]; known && c.loosensSandbox(k, box[k]) {
+				delete(box, k)
+				c.Warnings = append(c.Warnings, fmt.Sprintf("%s: sandbox.%s is left out: a project may only tighten the sandbox", name, k))
+			}
+		}
+		if b, err := json.Marshal(box); err == nil {
+			layer["sandbox"] = b
+		}
+	}
 	for _, k := range slices.Sorted(maps.Keys(ofUserIn)) {
 		var in map[string]json.RawMessage
 		if json.Unmarshal(layer[k], &in) != nil {
@@ -238,7 +249,7 @@ func (c *Config) untrusted(name string, layer map[string]json.RawMessage) {
 
 // set lays one value over c. What is JSON is taken as JSON where the key wants
 // something else than text.
-func (c *Config) set(key, value, from string) error {
+func (c *Config) set(key, value, name, from string) error {
 	path, raw, err := setting(key, value)
 	if err != nil {
 		var e *Error
@@ -247,5 +258,5 @@ func (c *Config) set(key, value, from string) error {
 		}
 		return err
 	}
-	return c.merge(map[string]json.RawMessage{path[0]: within(path[1:], raw)}, from, nil, nil)
+	return c.merge(map[string]json.RawMessage{path[0]: within(path[1:], raw)}, name, from, nil, nil)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// merge lays a layer over c: objects are merged, rules added up, all else
+// merge lays a layer over c, whose name is that of a [Layer]: objects are merged, rules added up, all else
 // replaced.
-func (c *Config) merge(layer map[string]json.RawMessage, from string, root *hujson.Value, text []byte) error {
+func (c *Config) merge(layer map[string]json.RawMessage, name, from string, root *hujson.Value, text []byte) error {
 	b, err := json.Marshal(layer)
 	if err != nil {
 		return &Error{File: from, Text: err.Error()}
@@ -24,10 +24,11 @@ func (c *Config) merge(layer map[string]json.RawMessage, from string, root *hujs
 		return &Error{File: from, Line: lineOf(root, text, f.at), Key: dotted(f.at), Text: f.text}
 	}
 	c.tree = merged(c.tree, b, "")
-	*c = Config{From: c.From, Warnings: c.Warnings, Files: c.Files, tree: c.tree, places: c.places}
+	*c = Config{From: c.From, Warnings: c.Warnings, Files: c.Files, Layers: c.Layers, tree: c.tree, places: c.places}
 	if err := json.Unmarshal(c.tree, c); err != nil {
 		return &Error{File: from, Text: err.Error()}
 	}
+	c.rules(layer["permissions"], name, from)
 	src := source{text: text, offsets: map[string]int{}}
 	if root != nil {
 		src.index(root, nil)
@@ -36,6 +37,20 @@ func (c *Config) merge(layer map[string]json.RawMessage, from string, root *hujs
 		c.note([]string{k}, layer[k], from, src)
 	}
 	return nil
+}
+
+// rules keeps the permission rules of a layer apart.
+func (c *Config) rules(permissions json.RawMessage, name, from string) {
+	var p Permissions
+	if json.Unmarshal(permissions, &p) != nil || len(p.Allow)+len(p.Deny)+len(p.Ask) == 0 {
+		return
+	}
+	if n := len(c.Layers) - 1; n >= 0 && c.Layers[n].Name == name && c.Layers[n].File == from {
+		l := &c.Layers[n] // a flag that was given twice
+		l.Allow, l.Deny, l.Ask = append(l.Allow, p.Allow...), append(l.Deny, p.Deny...), append(l.Ask, p.Ask...)
+		return
+	}
+	c.Layers = append(c.Layers, Layer{Name: name, File: from, Allow: p.Allow, Deny: p.Deny, Ask: p.Ask})
 }
 
 // whole refuses what layers give in parts, when a part is missing.
@@ -54,7 +69,7 @@ func (c *Config) whole(where func(at []string) (file string, line int)) error {
 }
 
 // added are the lists to which each layer adds.
-var added = []string{".permissions.allow", ".permissions.deny", ".permissions.ask", ".permissions.additionalDirectories"}
+var added = []string{".permissions.allow", ".permissions.deny", ".permissions.ask", ".permissions.additionalDirectories", ".sandbox.hide"}
 
 // merged lays the value over on top of base: objects are merged key by key,
 // and all else is replaced.

@@ -37,6 +37,16 @@ var rules = map[string]rule{
 	"user":                              {want: "an opaque id of at most 64 letters, digits and marks, no name and no address", ok: ifGiven(opaque)},
 	"todoScope":                         {want: "project or session", ok: oneOf("", "project", "session")},
 	"permissions.additionalDirectories": {want: "a directory", ok: given},
+	"permissions.askTimeout":            {want: "a time such as \"5m\"", ok: ifGiven(positive)},
+	"permissions.reviewer.timeout":      {want: "a time such as \"30s\"", ok: ifGiven(positive)},
+	"sandbox.mode":                      {want: "one of auto, bubblewrap, landlock, seatbelt, docker, outer, none", ok: oneOf(modeNames()...)},
+	"sandbox.image":                     {want: "the name of an image such as \"python:3.12-slim\"", ok: ifGiven(image)},
+	"sandbox.allowedDomains":            {want: "a host such as \"example.com\" or \"*.example.com\", with no scheme, port or path, and no address", ok: domain},
+	"sandbox.network":                   {want: "off or on", ok: oneOf("", "off", "on")},
+	"sandbox.excluded":                  {want: "a command as in the brackets of a Bash rule, such as \"docker:*\"", ok: matcher},
+	"sandbox.write":                     {want: "a folder, absolute or as ~/…, and neither the root nor the whole of home", ok: below},
+	"sandbox.hide":                      {want: "a path, absolute or as ~/…", ok: absolute},
+	"envPassthrough":                    {want: "the name of a variable that commands may have: what looks like a secret's (with TOKEN, SECRET, PASSWORD, API_KEY, a last _KEY and the like in it) is passed to none, nor are BASH_ENV and ENV", ok: passable},
 	"env.*":                             {want: "text without a NUL character", ok: noNUL},
 	"providers.*.baseUrl":               {want: "an address such as \"http://127.0.0.1:8080/v1\", with http or https, and no user, password or key in it: apiKeyEnv, headers and query are for those", ok: address},
 	"providers.*.wire":                  {want: "one of " + strings.Join(provider.Wires(), ", "), ok: oneOf(append(provider.Wires(), "")...)},
@@ -222,6 +232,14 @@ func retries(s string) error {
 
 func oneLine(s string) error {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		return errForm
+	}
+	return nil
+}
+
+// image is a reference to an image: no flag of the program that runs it.
+func image(s string) error {
+	if strings.HasPrefix(s, "-") || len(s) > 512 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return errForm
 	}
 	return nil
