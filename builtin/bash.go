@@ -36,18 +36,24 @@ type bashIn struct {
 	Description string `json:"description,omitempty" doc:"what it does, in a few words"`
 	Timeout     int    `json:"timeout_ms,omitempty" min:"1" max:"600000" alias:"timeout"`
 	Background  bool   `json:"background,omitempty" doc:"start it as a job and return at once" alias:"run_in_background"`
+	Sandbox     string `json:"sandbox,omitempty" enum:"network,off"`
 }
 
 // Bash makes the tool that runs commands, each in a fresh shell in the call's
 // directory. It runs the text that was decided on: the target of the call's
 // first Access.
 //
+// With [Options.Confine], commands are confined, by the call's Access too: with
+// [tool.Anywhere] to connect to, a command may use the network, and with it to
+// write to, it runs outside. The input can ask for either; what counts is what
+// was decided.
+//
 // How a command ended is an observation: a result with an exit code other than
 // 0 is no error. The result's Detail is a [CommandDetail].
 func Bash(o Options) tool.Tool {
 	o = o.filled()
 	text := strings.TrimSpace(bashText)
-	if !o.Runner.Info().Sweeps {
+	if runtime.GOOS != "linux" { // where there are no supervisors
 		text += " A child that detaches itself with setsid may survive the end of its command here."
 	}
 	return bash{tool.New(tool.Spec{
@@ -57,7 +63,7 @@ func Bash(o Options) tool.Tool {
 			if err := checkCommand(in.Command); err != nil {
 				return nil, err
 			}
-			return []tool.Access{{Op: tool.Exec, Target: in.Command}}, nil
+			return append([]tool.Access{{Op: tool.Exec, Target: in.Command}}, o.ask(in.Sandbox)...), nil
 		}),
 	}, func(ctx context.Context, in bashIn) (*tool.Result, error) { return o.bash(ctx, in) })}
 }
@@ -124,14 +130,15 @@ func (o Options) bash(ctx context.Context, in bashIn) (*tool.Result, error) {
 	if c.Progress != nil && !in.Background {
 		out.show = func(s string) { c.Show(llm.Text{Text: s}) }
 	}
-	env := environment(o.Environ, o.Env, o.Hidden)
+	how := o.confine(c.Access)
+	env := how.env(o)
 	p, err := o.Runner.Start(ctx, &sandbox.Command{
-		Args: shell(command, env), Dir: dir, Stdout: out, Env: env,
+		Args: how.shell(command, env), Dir: dir, Stdout: out, Env: env, Policy: how.policy,
 	})
 	if err != nil {
 		return nil, err
 	}
-	j := follow(command, p, out)
+	j := follow(command, how, p, out)
 	if in.Background {
 		return o.background(session, j, "It runs in the background", false)
 	}
@@ -175,7 +182,10 @@ var shellPath = sync.OnceValue(func() string {
 
 // shell is the command line of a fresh shell that is no login shell and reads
 // no start-up files.
-func shell(command string, env []string) []string {
+func (r confined) shell(command string, env []string) []string {
+	if r.image {
+		return []string{"/bin/sh", "-c", command}
+	}
 	if runtime.GOOS == "windows" {
 		// Where the system is, not COMSPEC, which may name anything.
 		root := valueOf(env, "SYSTEMROOT")
@@ -209,6 +219,7 @@ func (o Options) exited(session string, j *job) (*tool.Result, error) {
 	}
 	d := j.detail()
 	d.Truncated = cutOff
+	why := ""
 	switch {
 	case j.err != nil:
 		text += "\n[" + j.err.Error() + "]"
@@ -216,6 +227,9 @@ func (o Options) exited(session string, j *job) (*tool.Result, error) {
 		text += "\n[" + j.exit.String() + "]"
 	case j.exit.Code != 0:
 		text += fmt.Sprintf("\n[exit code %d]", j.exit.Code)
+	}
+	if j.err != nil || j.exit.Code != 0 {
+		why = j.how.why(text)
 	}
 	if left {
 		if err := o.Jobs.add(session, j); err != nil {
@@ -227,6 +241,9 @@ func (o Options) exited(session string, j *job) (*tool.Result, error) {
 			j.mu.Unlock()
 			text += fmt.Sprintf("\n[It left running %s, as job %s: see Jobs.]", pidList(j.p.PIDs()), j.id)
 		}
+	}
+	if why != "" {
+		text += "\n[" + why + "]"
 	}
 	return j.answer(text, d), nil
 }
@@ -293,10 +310,16 @@ type CommandDetail struct {
 	Output    string `json:"output_path,omitempty"`
 	Job       string `json:"job,omitempty"`
 	Duration  int64  `json:"duration_ms"`
+	Sandbox   string `json:"sandbox,omitempty"` // the name of the one that it ran in; "" is outside
+	Network   bool   `json:"network"`           // it was open to the command
 }
 
 func (j *job) detail() CommandDetail {
 	d := CommandDetail{Command: j.command, Bytes: j.out.size(), Output: j.out.filePath(), Duration: time.Since(j.began).Milliseconds()}
+	d.Network = !j.how.inside || !j.how.policy.NoNetwork
+	if j.how.inside {
+		d.Sandbox = j.how.info.Name
+	}
 	select {
 	case <-j.exited:
 		code := j.exit.Code

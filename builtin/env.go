@@ -19,6 +19,8 @@ var (
 		"SYSTEMROOT", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMFILES", "PROGRAMDATA", "WINDIR",
 	}
 	envPrefixes = []string{"LC_", "XDG_"}
+	// envAnywhere are those that mean the same on another system.
+	envAnywhere = []string{"TERM", "TZ", "LANG", "LANGUAGE"}
 	// fixed are set for every command: nothing may wait for a person, or page.
 	envFixed = map[string]string{
 		"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "false", "GIT_SEQUENCE_EDITOR": "false", "EDITOR": "false", "VISUAL": "false",

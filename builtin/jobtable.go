@@ -39,6 +39,7 @@ func NewJobs() *JobTable { return &JobTable{sessions: map[string]*sessionJobs{}}
 // job is a command, and what it started.
 type job struct {
 	id, command string // the id is "" until it is in a table
+	how         confined
 	p           sandbox.Process
 	out         *capture
 	began       time.Time
@@ -92,8 +93,8 @@ func (t *JobTable) quota(session string) *quota {
 }
 
 // follow begins to watch a command. From now on it is ended after jobMax.
-func follow(command string, p sandbox.Process, out *capture) *job {
-	j := &job{command: command, p: p, out: out, began: time.Now(), exited: make(chan struct{})}
+func follow(command string, how confined, p sandbox.Process, out *capture) *job {
+	j := &job{command: command, how: how, p: p, out: out, began: time.Now(), exited: make(chan struct{})}
 	go func() {
 		j.exit, j.err = p.Wait()
 		j.took = time.Since(j.began)

@@ -30,6 +30,10 @@ type Options struct {
 	TodoDir string
 	// Runner runs the commands of Bash; nil runs them on this machine.
 	Runner sandbox.Runner
+	// Confine confines the commands of Bash; nil leaves them as the runner has
+	// them. The runner is first used when a command runs, so that one may be
+	// given that is opened only then.
+	Confine *Confine
 	// Jobs holds what runs in the background; nil is a table of its own.
 	Jobs *JobTable
 	// Environ is the environment, as "NAME=value", of which commands get the

@@ -59,8 +59,9 @@ func processes() map[int]procStat {
 	return all
 }
 
-// child is a process as it was seen.
-type child struct{ pid, parent int }
+// child is a process as it was seen, below root, who adopts those whose parent
+// ends.
+type child struct{ pid, parent, root int }
 
 // descendants lists the living descendants of pid, each after its parent: who
 // is signalled in this order never sees its child end and goes on to what it
@@ -81,7 +82,7 @@ func descendants(pid int) []child {
 			seen[c] = true
 			queue = append(queue, c)
 			if s := all[c].state; s != 'Z' && s != 'X' {
-				out = append(out, child{c, queue[0]})
+				out = append(out, child{c, queue[0], pid})
 			}
 		}
 	}
@@ -122,25 +123,29 @@ const (
 	sysPidfdOpen       = 434
 )
 
-// signalChild signals c if it still is a child of its parent: between the look
-// and the signal a number may come to mean another process, so a handle is
-// taken first and checked.
+// signalChild signals c if it still is a child of its parent, or of the root
+// since its parent has ended: between the look and the signal a number may come
+// to mean another process, so a handle is taken first and checked.
 func signalChild(c child, sig syscall.Signal) {
-	pid, parent := c.pid, c.parent
+	pid := c.pid
+	ours := func() bool {
+		st, ok := readStat(pid)
+		return ok && (st.parent == c.parent || st.parent == c.root)
+	}
 	fd, _, errno := syscall.Syscall(sysPidfdOpen, uintptr(pid), 0, 0)
 	if errno != 0 {
 		if errors.Is(errno, syscall.ESRCH) {
 			return
 		}
 		// A kernel before 5.3 or a filter: the check alone has to do.
-		if st, ok := readStat(pid); ok && st.parent == parent {
+		if ours() {
 			_ = syscall.Kill(pid, sig) // gone is as good
 		}
 		return
 	}
 	defer syscall.Close(int(fd))
-	if st, ok := readStat(pid); !ok || st.parent != parent {
-		return // gone, or adopted: the next look finds it again
+	if !ours() {
+		return // gone, or adopted by another: the next look finds it again
 	}
 	_, _, _ = syscall.Syscall6(sysPidfdSendSignal, fd, uintptr(sig), 0, 0, 0, 0)
 }

@@ -27,6 +27,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -48,6 +49,7 @@ type Info struct {
 	Confines  bool   // holds policies: what a command may write and reach
 	ReadOnly  bool   // holds [Policy.ReadOnly]
 	Domains   bool   // holds [Policy.Domains]
+	Temp      bool   // shows [Policy.Temp] as /tmp
 	Sweeps    bool   // Stop also ends processes that left the command's session
 	Supervise bool   // all commands die with this program, even if it is killed
 	// Image means that programs are not those of this machine: of shells only
@@ -80,23 +82,43 @@ type Policy struct {
 	WriteRoots []string // the only directories to write in; nil: anywhere
 	// ReadOnly are files and directories within WriteRoots that must not be
 	// written, such as .git/hooks; nor can a directory above one be moved away.
-	ReadOnly  []string
-	Hide      []string // files and directories that must not be read
-	NoNetwork bool     // nothing can be connected to, on this machine or another
+	ReadOnly []string
+	Hide     []string // files and directories that must not be read
+	// Temp is a private directory in which can be written besides WriteRoots,
+	// and which a command also sees as /tmp where the runner has views of files
+	// of its own (see [Info.Temp]): of this machine's /tmp there is then nothing
+	// but the directories that the policy and the command name. It keeps what is
+	// left in it until whoever made it removes it, with [RemoveTemp]. It does
+	// nothing where all may be written.
+	Temp      string
+	NoNetwork bool // nothing can be connected to, on this machine or another
 	// Domains can be reached although NoNetwork is set, by a proxy that the
 	// command's environment names: "example.com" is that host alone,
 	// "*.example.com" every host below it. None is nothing, never everything.
 	Domains []string
 }
 
+// Writable are the directories that may be written: WriteRoots and Temp; nil is
+// anywhere.
+func (p Policy) Writable() []string {
+	if p.WriteRoots == nil || p.Temp == "" {
+		return p.WriteRoots
+	}
+	return append(slices.Clone(p.WriteRoots), p.Temp)
+}
+
 // IsZero reports whether p asks for nothing.
 func (p Policy) IsZero() bool {
-	return p.WriteRoots == nil && len(p.ReadOnly) == 0 && len(p.Hide) == 0 && !p.NoNetwork && len(p.Domains) == 0
+	return p.Temp == "" && p.WriteRoots == nil && len(p.ReadOnly) == 0 && len(p.Hide) == 0 && !p.NoNetwork && len(p.Domains) == 0
 }
 
 // check refuses policies that cannot be meant.
 func (p Policy) check() error {
-	for _, list := range [][]string{p.WriteRoots, p.ReadOnly, p.Hide} {
+	temp := []string{p.Temp}
+	if p.Temp == "" {
+		temp = nil
+	}
+	for _, list := range [][]string{p.WriteRoots, p.ReadOnly, p.Hide, temp} {
 		for _, s := range list {
 			if !filepath.IsAbs(s) || strings.IndexByte(s, 0) >= 0 {
 				return fmt.Errorf("sandbox: the policy holds %q, which is not an absolute path", s)

@@ -1,0 +1,30 @@
+package sandbox
+
+import (
+	"io/fs"
+	"os"
+)
+
+// RemoveTemp removes a [Policy.Temp] with all that commands left in it, also
+// directories that they made read-only. It follows no link, and what is not
+// there is no error.
+func RemoveTemp(dir string) error {
+	err := os.RemoveAll(dir) // which follows none either
+	if err == nil {
+		return nil
+	}
+	root, rootErr := os.OpenRoot(dir)
+	if rootErr != nil {
+		return err
+	}
+	defer root.Close()
+	// A directory is made writable before it is read; what cannot be is told of
+	// by the second try.
+	_ = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = root.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
