@@ -26,11 +26,22 @@ type one struct {
 	res     *tool.Result // nil: not answered yet
 	outcome Outcome
 	took    time.Duration
-	pending *Question
 	err     error // ends the run, once the results are recorded
+
+	decision *Decision         // nil: no gate said whose it is
+	allowed  bool              // by the gates
+	pending  *Question         // waits for its answer
+	answered *answeredQuestion // the last one that has its answer
 }
 
 func (o *one) settle(res *tool.Result, out Outcome) { o.res, o.outcome = res, out }
+
+func (o *one) finished() ToolFinished {
+	return ToolFinished{
+		Call: o.call, Outcome: o.outcome, Parts: o.res.Parts, IsError: o.res.IsError, Detail: o.res.Detail,
+		Duration: o.took, Decision: o.decision,
+	}
+}
 
 // runCalls decides on all calls of a response, one by one and in order; runs
 // those that may run; and records a result for each.
@@ -90,23 +101,19 @@ func (r *runner) prepare(calls []llm.ToolCall) []*one {
 // results.
 func (r *runner) carryOut(ones []*one) error {
 	r.do(func() { r.decide(ones) })
-	var waiting []session.Data
 	for _, o := range ones {
-		if o.pending != nil {
-			q, err := json.Marshal(o.pending)
-			if err != nil {
-				return fmt.Errorf("agent: question: %w", err)
-			}
-			r.res.Questions = append(r.res.Questions, o.pending)
-			waiting = append(waiting, session.Pending{CallID: o.call.ID, Question: q, State: session.PendingAsked})
+		if o.res == nil && o.pending == nil && !o.allowed { // such as by runtime.Goexit
+			o.settle(tool.Error("Denied: what decides on calls broke down."), OutcomeDenied)
 		}
 	}
-	if r.ctx.Err() != nil {
-		r.res.Questions = nil
+	if wait, err := r.wait(ones); wait || err != nil {
+		return err
 	}
-	if len(waiting) > 0 && r.ctx.Err() == nil {
-		r.stop(StopPending, fmt.Sprintf("%d question(s) wait for an answer", len(waiting)))
-		return r.append(r.ctx, waiting...)
+	if r.resuming {
+		r.resuming = false
+		if err := r.takeUp(ones); err != nil {
+			return err
+		}
 	}
 	control := r.execute(ones)
 	return r.conclude(ones, control)
@@ -120,16 +127,20 @@ func (r *runner) decide(ones []*one) {
 		case o.res != nil:
 			continue
 		case ctx.Err() != nil:
-			o.settle(tool.Error(cancelText), OutcomeInterrupted)
+			o.settle(r.cancelled(), OutcomeInterrupted)
 			continue
 		}
+		r.begin(o)
 		res, err := safely(func() (*tool.Result, error) { return r.gate(ctx, r.turn, o.tc) })
+		r.decided(o, res == nil && err == nil)
 		var q *pendingQuestion
 		switch {
+		case r.interrupted(err):
+			o.settle(tool.Error("Denied: "+context.Cause(ctx).Error()), OutcomeDenied)
 		case errors.As(err, &q):
 			o.pending = q.q
 		case err != nil && ctx.Err() != nil:
-			o.settle(tool.Error(cancelText), OutcomeInterrupted)
+			o.settle(r.cancelled(), OutcomeInterrupted)
 		case tool.IsFatal(err):
 			o.err = err
 			o.settle(tool.Error(err.Error()), OutcomeRefused)
@@ -140,6 +151,7 @@ func (r *runner) decide(ones []*one) {
 		case !validInput(o.tc.Input, o.call.Custom):
 			o.settle(tool.Error("Not run: a hook changed the arguments into something that is not a JSON object."), OutcomeRefused)
 		default:
+			o.allowed = true
 			o.sealed = bytes.Clone(o.tc.Input)
 			o.call.Input = o.sealed
 			o.key = o.call.Name + "\x00" + string(tool.Canonical(o.sealed))
@@ -188,7 +200,7 @@ func (r *runner) group(ones []*one, control tool.Control) tool.Control {
 		switch {
 		case o.res != nil:
 		case r.ctx.Err() != nil:
-			o.settle(tool.Error(cancelText), OutcomeInterrupted)
+			o.settle(r.cancelled(), OutcomeInterrupted)
 		case control != tool.Continue:
 			o.settle(tool.Error(stoppedText), OutcomeSkipped)
 		case r.st.steered():
@@ -206,7 +218,7 @@ func (r *runner) group(ones []*one, control tool.Control) tool.Control {
 				}
 			}
 			r.res.Calls++
-			r.emit(ToolStarted{o.call})
+			r.emit(ToolStarted{o.call, o.decision})
 			run = append(run, o)
 		}
 	}
@@ -215,7 +227,7 @@ func (r *runner) group(ones []*one, control tool.Control) tool.Control {
 		if o.outcome == OutcomeRan && o.res.Control != tool.Continue {
 			control = o.res.Control
 		}
-		r.emit(finished(o.call, o.outcome, o.res, o.took))
+		r.emit(o.finished())
 	}
 	return control
 }
@@ -249,10 +261,11 @@ func (r *runner) together(run []*one) {
 func (r *runner) call(o *one) {
 	ctx := r.with()
 	if ctx.Err() != nil {
-		o.settle(tool.Error(cancelText), OutcomeInterrupted)
+		o.settle(r.cancelled(), OutcomeInterrupted)
 		return
 	}
-	var over atomic.Bool // after the result nothing more is shown
+	o.settle(tool.Error("internal error: the call's goroutine ended"), OutcomeRan) // by runtime.Goexit
+	var over atomic.Bool                                                           // after the result nothing more is shown
 	t := r.turn
 	o.tc.Progress = func(p llm.Part) {
 		if !over.Load() && ctx.Err() == nil {
@@ -266,11 +279,11 @@ func (r *runner) call(o *one) {
 	over.Store(true)
 	o.took = r.opts.Now().Sub(began)
 	switch {
+	case err != nil && (r.interrupted(err) || ctx.Err() != nil && !tool.IsFatal(err)):
+		o.settle(r.cancelled(), OutcomeInterrupted)
 	case err != nil && tool.IsFatal(err):
 		o.err = err
 		o.settle(tool.Error(err.Error()), OutcomeRan)
-	case err != nil && ctx.Err() != nil:
-		o.settle(tool.Error(cancelText), OutcomeInterrupted)
 	case err != nil:
 		o.settle(tool.Error(err.Error()), OutcomeRan)
 	case res == nil:
@@ -318,10 +331,18 @@ func (r *runner) conclude(ones []*one, control tool.Control) error {
 			}
 			m.Pins[o.call.ID] = o.res.Pin
 		}
+		if o.decision != nil {
+			if m.Decisions == nil {
+				m.Decisions = map[string]Decision{}
+			}
+			m.Decisions[o.call.ID] = *o.decision
+		}
 		if o.outcome == OutcomeDenied {
-			r.res.Denied = append(r.res.Denied, Denial{
-				CallID: o.call.ID, Name: o.call.Name, Input: o.call.Input, Reason: o.res.Parts.Text(), Path: r.turn.Path,
-			})
+			d := Denial{CallID: o.call.ID, Name: o.call.Name, Input: o.call.Input, Reason: o.res.Parts.Text(), Path: r.turn.Path}
+			if o.decision != nil {
+				d.By = o.decision.By
+			}
+			r.res.Denied = append(r.res.Denied, d)
 		}
 		if o.res.IsError {
 			failed++

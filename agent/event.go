@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/cantle-dev/cantle/llm"
-	"github.com/cantle-dev/cantle/tool"
 )
 
 // Event is something that happened in a run. Its JSON form is the envelope
@@ -111,11 +110,13 @@ type (
 		ID     string `json:"id"`
 		OK     bool   `json:"ok"`
 		Reason string `json:"reason,omitempty"`
+		By     string `json:"by,omitempty"` // who answered: see [Answer]
 	}
 	// ToolStarted is a call about to run, with its input as it was decided on.
 	// A call that does not run has no ToolStarted, only a [ToolFinished].
 	ToolStarted struct {
-		Call llm.ToolCall `json:"call"`
+		Call     llm.ToolCall `json:"call"`
+		Decision *Decision    `json:"decision,omitempty"` // by whom it was allowed; nil: no gate said
 	}
 	// ToolProgress is partial output of a running call.
 	ToolProgress struct {
@@ -130,6 +131,7 @@ type (
 		IsError  bool            `json:"is_error,omitempty"`
 		Detail   json.RawMessage `json:"detail,omitempty"`
 		Duration time.Duration   `json:"duration_ns,omitempty"`
+		Decision *Decision       `json:"decision,omitempty"` // by whom it was allowed or denied
 	}
 	// TurnEnded sums a turn up.
 	TurnEnded struct {
@@ -281,8 +283,4 @@ func decodeEvent[T EventData](b []byte) (EventData, error) {
 	var v T
 	err := json.Unmarshal(b, &v)
 	return v, err
-}
-
-func finished(c llm.ToolCall, o Outcome, r *tool.Result, d time.Duration) ToolFinished {
-	return ToolFinished{Call: c, Outcome: o, Parts: r.Parts, IsError: r.IsError, Detail: r.Detail, Duration: d}
 }

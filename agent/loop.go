@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,10 +47,12 @@ type runner struct {
 	ids      callIDs
 	answer   *answerTool
 	res      *Result
-	heard    bool // something of the present response was shown
-	synced   bool // the journal since the turn's first changing call
-	restored bool // there are notices of an earlier run among those that wait
-	warned   bool // the user was asked about the soft limit of turns
+	heard    bool   // something of the present response was shown
+	synced   bool   // the journal since the turn's first changing call
+	restored bool   // there are notices of an earlier run among those that wait
+	warned   bool   // the user was asked about the soft limit of turns
+	resuming bool   // the calls are those that an earlier run ended on
+	text     string // the last that the model wrote
 
 	// What decides on going on.
 	noTool    int // answers without the finish that is required
@@ -75,8 +78,11 @@ type runner struct {
 	cost     llm.Money
 	unpriced bool
 	bill     []item
-	shrunk   bool               // the view, since the last request was made
-	recall   map[string]*Answer // answers from the journal, by call id
+	shrunk   bool                        // the view, since the last request was made
+	recall   map[string]answeredQuestion // from the journal, by call id
+	deciding string                      // the id of the call that the gates decide on
+	verdict  *verdict                    // of it, so far
+	reply    *answeredQuestion           // the last question about it
 	children map[*Stream]bool
 	alone    *sync.Cond // no children left
 }
@@ -90,7 +96,7 @@ var (
 func run(st *Stream, yield func(Event, error) bool) {
 	r := &runner{
 		st: st, s: st.s, model: st.a.model, opts: st.a.opts, mws: st.a.opts.Middleware,
-		yield: yield, recall: map[string]*Answer{}, children: map[*Stream]bool{},
+		yield: yield, recall: map[string]answeredQuestion{}, children: map[*Stream]bool{},
 	}
 	r.alone = sync.NewCond(&r.mu)
 	r.budget = r.opts.Budget.filled(st.parent != nil)
@@ -161,14 +167,14 @@ func (r *runner) finish(err error) {
 	}
 	r.mu.Unlock()
 	r.res.Duration = r.opts.Now().Sub(r.began)
-	if r.res.Text == "" && r.stitched.Len() > 0 {
-		r.res.Text = r.stitched.String()
+	if r.res.Text == "" {
+		r.res.Text = cmp.Or(r.stitched.String(), r.text)
 	}
 	ended := session.RunEnded{
-		RunID: r.res.Run, Stop: string(r.res.Stop), Turns: r.res.Turns, Usage: r.res.Usage.Usage, Cost: r.res.Cost,
+		RunID: r.res.Run, Stop: string(r.res.Stop), Reason: r.res.Reason, Turns: r.res.Turns, Usage: r.res.Usage.Usage, Cost: r.res.Cost,
 	}
 	if err != nil {
-		ended.Error = err.Error()
+		ended.Error, ended.Reason = err.Error(), ""
 	}
 	if e := r.append(r.ctx, append(r.untold(), ended)...); e != nil && err == nil {
 		err = e
@@ -188,12 +194,16 @@ func (r *runner) finish(err error) {
 // classify turns the errors that are reasons to stop into such, and sets the
 // reason for all others.
 func (r *runner) classify(err error) error {
+	r.interrupted(err)
 	cause := context.Cause(r.ctx)
+	why, interrupted := errors.AsType[*interruptError](cause)
 	var halt *haltError
 	tooMuch, media := refused(err)
 	switch {
 	case errors.Is(cause, errTime):
 		r.stop(StopTime, fmt.Sprintf("the limit of %v was reached", r.budget.Time))
+	case interrupted:
+		r.stop(StopInterrupted, why.reason)
 	case r.ctx.Err() != nil:
 		r.stop(StopInterrupted, cause.Error())
 	case errors.As(err, &halt):
@@ -246,6 +256,10 @@ func (r *runner) oneTurn() error {
 	}
 	if err != nil {
 		return err
+	}
+	r.res.Text = "" // of an answer that did not end the run
+	if text := resp.Message.Text(); strings.TrimSpace(text) != "" {
+		r.text = text
 	}
 	calls := resp.Message.Parts.Calls()
 	if len(calls) > 0 {

@@ -87,6 +87,11 @@ type Answer struct {
 	OK     bool            `json:"ok"`
 	Reason string          `json:"reason,omitempty"`
 	Data   json.RawMessage `json:"data,omitempty"` // a rewritten input, form values, the rule to save
+	// By says who answers, as in [Decision]. Default [ByUser].
+	By string `json:"by,omitempty"`
+	// Question is the ID of the question that this answers. It may be left out;
+	// where it is of another question, there is no answer.
+	Question string `json:"question,omitempty"`
 }
 
 // ErrPending, returned by an AskFunc, ends the run with StopPending: the
@@ -97,9 +102,9 @@ var ErrPending = errors.New("agent: waiting for an answer")
 // MaxStops bounds how often Stop functions may keep one run going.
 const MaxStops = 8
 
-// Halt, returned by a function of a Middleware other than Gate and Tool, ends
-// the run with s and the reason for it: not as an error, unless s is one of
-// those that StatusFailed has.
+// Halt, returned by a function of a Middleware other than Gate, Tool and Ask,
+// ends the run with s and the reason for it: not as an error, unless s is one of
+// those that StatusFailed has. Those three have [Interrupt].
 func Halt(s Stop, reason string) error { return &haltError{s, reason} }
 
 // Block, returned by a Prompt function, ends the run with StopBlocked.

@@ -13,7 +13,8 @@ type Result struct {
 	Run     string `json:"run"`
 	Session string `json:"session"`
 	// Text is the final answer; an answer that was cut and continued is
-	// stitched together.
+	// stitched together. If the run stopped before one, it is the last text
+	// that the model wrote in it: see Stop.
 	Text string `json:"text"`
 	// Value is the structured answer, when [Options.Schema] was set.
 	Value  json.RawMessage `json:"value,omitempty"`
@@ -53,6 +54,7 @@ type Denial struct {
 	Name   string          `json:"name"`
 	Input  json.RawMessage `json:"input"`
 	Reason string          `json:"reason"`
+	By     string          `json:"by,omitempty"` // as in [Decision]; "" where the gate did not say
 	Path   string          `json:"path,omitempty"`
 }
 
@@ -65,7 +67,7 @@ const (
 	StopCompleted   Stop = "tool_completion" // a tool said that the task is done
 	StopRejected    Stop = "tool_rejected"   // a tool refused the task
 	StopCancelled   Stop = "tool_cancelled"  // a tool called the run off
-	StopInterrupted Stop = "interrupted"     // the context ended, or the host stopped reading
+	StopInterrupted Stop = "interrupted"     // the context ended, the host stopped reading, or an [Interrupt]
 	StopBlocked     Stop = "blocked"         // a Prompt function blocked the input
 	StopPending     Stop = "pending"         // a question waits for an answer
 	StopRefused     Stop = "refusal"         // the model refused

@@ -16,14 +16,9 @@ import (
 // start prepares the run: the tools, the system prompt, what a crash left, and
 // the input.
 func (r *runner) start() error {
-	r.callModel, r.askUser = r.modelFunc, r.opts.Ask
+	r.callModel, r.askUser = r.modelFunc, r.askHost
 	r.callTool = r.toolFunc
 	r.gate = func(context.Context, *Turn, *tool.Call) (*tool.Result, error) { return nil, nil }
-	if r.askUser == nil {
-		r.askUser = func(context.Context, *Turn, *Question) (*Answer, error) {
-			return &Answer{Reason: "nobody is there to answer"}, nil
-		}
-	}
 	r.chain()
 	if err := r.resolve(); err != nil {
 		return err

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/session"
@@ -53,27 +55,60 @@ func (t *Turn) Append(ctx context.Context, d ...session.Data) error {
 func (t *Turn) Request() *llm.Request { return t.r.request() }
 
 // Ask puts q to the Ask middleware and then to [Options.Ask]; with none, the
-// answer is no. It waits for the answer.
+// answer is no. It waits for the answer. An answer that comes when ctx has ended,
+// or that is to another question, is none.
 func (t *Turn) Ask(ctx context.Context, q *Question) (*Answer, error) {
 	if q.ID == "" {
 		q.ID = t.r.opts.NewID()
 	}
 	q.Path = t.Path
 	if a, ok := t.r.recalled(q); ok {
-		return a, nil
+		return t.answered(q, a), nil
 	}
 	t.Emit(Asked{q})
 	a, err := t.r.askUser(ctx, t, q)
+	switch {
+	case errors.Is(err, ErrPending):
+		return nil, &pendingQuestion{q}
+	case err != nil:
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case a == nil:
+		a = &Answer{Reason: "no answer was given", By: ByNobody}
+	case a.Question != "" && a.Question != q.ID:
+		err = fmt.Errorf("agent: the answer is to the question %q and not to %q", a.Question, q.ID)
+	}
 	if err != nil {
-		if errors.Is(err, ErrPending) {
-			return nil, &pendingQuestion{q}
+		t.r.interrupted(err)
+		t.Emit(Answered{ID: q.ID, Reason: err.Error(), By: ByNobody})
+		if q.Call != nil {
+			t.r.note(q.Call.ID, verdict{Decision: Decision{By: ByNobody, Reason: err.Error()}})
 		}
-		t.Emit(Answered{ID: q.ID, Reason: err.Error()})
 		return nil, err
 	}
-	if a == nil {
-		a = &Answer{Reason: "no answer was given"}
-	}
-	t.Emit(Answered{ID: q.ID, OK: a.OK, Reason: a.Reason})
+	a = t.answered(q, a)
+	t.Emit(Answered{ID: q.ID, OK: a.OK, Reason: a.Reason, By: a.By})
 	return a, nil
+}
+
+// answered notes the answer as a decision on the call that q is about.
+func (t *Turn) answered(q *Question, a *Answer) *Answer {
+	own := *a
+	own.By = cmp.Or(own.By, ByUser)
+	if q.Call != nil {
+		t.r.note(q.Call.ID, verdict{Decision: Decision{By: own.By, Reason: own.Reason}, ok: own.OK, q: q, a: &own})
+	}
+	return &own
+}
+
+// askHost is the innermost AskFunc.
+func (r *runner) askHost(ctx context.Context, t *Turn, q *Question) (*Answer, error) {
+	if r.opts.Ask == nil {
+		return &Answer{Reason: "nobody is there to answer", By: ByNobody}, nil
+	}
+	a, err := r.opts.Ask(ctx, t, q)
+	if a == nil && err == nil {
+		a = &Answer{Reason: "no answer was given", By: ByNobody}
+	}
+	return a, err
 }

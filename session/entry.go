@@ -48,14 +48,16 @@ type (
 		Kind  MessageKind `json:"kind,omitempty"`
 		Typed llm.Parts   `json:"typed,omitempty"` // what the user wrote, apart from what was injected
 		// Pins and Details are by call id: see tool.Result.
-		Pins     map[string]string          `json:"pins,omitempty"`
-		Details  map[string]json.RawMessage `json:"details,omitempty"`
-		Usage    *llm.Usage                 `json:"usage,omitempty"`
-		Cost     *llm.Money                 `json:"cost,omitempty"`
-		Model    string                     `json:"model,omitempty"` // that served it, as provider:name
-		Stop     llm.StopReason             `json:"stop,omitempty"`
-		Partial  bool                       `json:"partial,omitempty"` // cut off by a cancel or an error
-		Duration time.Duration              `json:"duration_ns,omitempty"`
+		Pins    map[string]string          `json:"pins,omitempty"`
+		Details map[string]json.RawMessage `json:"details,omitempty"`
+		// Decisions, by call id, say who allowed or denied a call that was gated.
+		Decisions map[string]Decision `json:"decisions,omitempty"`
+		Usage     *llm.Usage          `json:"usage,omitempty"`
+		Cost      *llm.Money          `json:"cost,omitempty"`
+		Model     string              `json:"model,omitempty"` // that served it, as provider:name
+		Stop      llm.StopReason      `json:"stop,omitempty"`
+		Partial   bool                `json:"partial,omitempty"` // cut off by a cancel or an error
+		Duration  time.Duration       `json:"duration_ns,omitempty"`
 	}
 
 	// Compaction changes the view and never the journal.
@@ -97,12 +99,13 @@ type (
 
 	// RunEnded ends a run.
 	RunEnded struct {
-		RunID string     `json:"run"`
-		Stop  string     `json:"stop"`
-		Error string     `json:"error,omitempty"`
-		Turns int        `json:"turns"`
-		Usage llm.Usage  `json:"usage"`
-		Cost  *llm.Money `json:"cost,omitempty"`
+		RunID  string     `json:"run"`
+		Stop   string     `json:"stop"`
+		Reason string     `json:"reason,omitempty"` // more about Stop, for people
+		Error  string     `json:"error,omitempty"`
+		Turns  int        `json:"turns"`
+		Usage  llm.Usage  `json:"usage"`
+		Cost   *llm.Money `json:"cost,omitempty"`
 	}
 
 	// Pending is the state of a call that waits for an answer of the user. It
@@ -152,6 +155,12 @@ type (
 		Raw  json.RawMessage // the record's data
 	}
 )
+
+// Decision is by whom a call was allowed or denied, and why.
+type Decision struct {
+	By     string `json:"by"`               // rule, mode, user, reviewer, …
+	Reason string `json:"reason,omitempty"` // for people
+}
 
 // ToolHash names a tool and hashes all that the model is told of it.
 type ToolHash struct {

@@ -38,7 +38,9 @@ func (s *Session) waiting() []Pending {
 
 // Answer records the answer to the question about a call, in any process. The
 // next run of the session runs the call, once. A call that no question waits
-// for, or whose question is answered already, is an error.
+// for, or whose question is answered already, is an error; so is an answer that
+// names another question, as {"question":"ID"}, than the one that waits, which is
+// {"id":"ID"}.
 func (s *Session) Answer(ctx context.Context, entryID string, t time.Time, callID string, answer json.RawMessage) error {
 	if !json.Valid(answer) {
 		return fmt.Errorf("session %s: the answer for call %s is not JSON", s.id, callID)
@@ -49,6 +51,9 @@ func (s *Session) Answer(ctx context.Context, entryID string, t time.Time, callI
 	for _, p := range s.waiting() {
 		switch {
 		case p.CallID == callID && p.State == PendingAsked:
+			if err := p.takes(answer); err != nil {
+				return fmt.Errorf("session %s: the question about call %q: %w", s.id, callID, err)
+			}
 			return s.append(ctx, Entry{ID: entryID, Time: t, Data: Pending{CallID: callID, State: PendingAnswered, Answer: answer}})
 		case p.CallID == callID:
 			return fmt.Errorf("session %s: the question about call %q is %s already", s.id, callID, p.State)
@@ -60,6 +65,20 @@ func (s *Session) Answer(ctx context.Context, entryID string, t time.Time, callI
 		return fmt.Errorf("session %s: no question about call %q, or any other, waits for an answer", s.id, callID)
 	}
 	return fmt.Errorf("session %s: no question about call %q waits for an answer: those that do are about %s", s.id, callID, strings.Join(others, ", "))
+}
+
+// takes reports whether the answer is to the question: one to another, which an
+// earlier call with the same id may have had, is not.
+func (p Pending) takes(answer json.RawMessage) error {
+	var q struct{ ID string }
+	var a struct{ Question string }
+	if json.Unmarshal(answer, &a) != nil || a.Question == "" {
+		return nil // it does not say
+	}
+	if json.Unmarshal(p.Question, &q) == nil && q.ID == a.Question {
+		return nil
+	}
+	return fmt.Errorf("the answer is to the question %q, and the one that waits is %q", a.Question, q.ID)
 }
 
 // Queue returns input that was queued and never taken up, in order.

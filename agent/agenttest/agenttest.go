@@ -29,14 +29,18 @@
 //
 // Options are written key = value: system, dir, effort, max_tokens,
 // max_turns, max_calls, max_errors and parallelism, with the meaning they have
-// in [agent.Options] and [agent.Budget]; require_finish = true; and
-// deny = Tool: reason, once for each tool whose calls a gate refuses.
+// in [agent.Options] and [agent.Budget]; require_finish = true;
+// inline = true, which sets [agent.Options.Parallel]; and, once for each tool whose
+// calls a gate decides on, deny = Tool: reason, allow = Tool: rule, or
+// interrupt = Tool: reason, which ends the run.
 //
 // A tool is a line "Name: text" or "Name: error: text". The text is a Go
 // string where it begins with a quote; $name and ${name} in it stand for the
 // call's argument of that name, and $$ for $. Flags follow the name in parentheses:
-// readonly, parallel, polls; complete, reject and cancel, which end the run;
-// and meet=2, which lets a call end only when two of that tool are running.
+// readonly, parallel, polls; complete, reject, cancel and interrupt, which end the
+// run; child, which runs an agent like this one, on the same model, with the text
+// as its input; and meet=2, which lets a call end only when two of that tool are
+// running.
 // A tool with several lines gives their results in turn and then the last
 // again; one that is parallel has one line.
 //

@@ -80,11 +80,14 @@ func eventLine(e agent.Event) string {
 		}
 		return "message " + stop + " " + partLines(d.Message.Parts)
 	case agent.ToolStarted:
-		return "tool_started " + callLine(d.Call)
+		return "tool_started " + callLine(d.Call) + decisionLine(d.Decision)
 	case agent.ToolFinished:
 		line := "tool_finished " + d.Call.ID + " " + d.Call.Name + " " + string(d.Outcome)
 		if d.IsError {
 			line += " error"
+		}
+		if d.Outcome == agent.OutcomeDenied { // else it is with tool_started
+			line += decisionLine(d.Decision)
 		}
 		return line + " " + partLines(d.Parts)
 	case agent.TurnEnded:
@@ -120,6 +123,13 @@ func eventLine(e agent.Event) string {
 		return fmt.Sprintf("%T: %v", e.Data, err)
 	}
 	return env.Type + " " + string(env.Data)
+}
+
+func decisionLine(d *agent.Decision) string {
+	if d == nil {
+		return ""
+	}
+	return fmt.Sprintf(" by=%s %q", d.By, d.Reason)
 }
 
 func partLines(ps llm.Parts) string {

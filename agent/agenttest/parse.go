@@ -16,7 +16,9 @@ import (
 
 type script struct {
 	opts   agent.Options
-	deny   map[string]string // reasons by tool
+	deny   map[string]string // reasons by tool; so are the next two
+	allow  map[string]string
+	ends   map[string]string // the run
 	tools  []*scripted
 	steps  []llmtest.Reply
 	inputs []string
@@ -25,7 +27,7 @@ type script struct {
 }
 
 func parse(a *txtar.Archive) (*script, error) {
-	s := &script{deny: map[string]string{}}
+	s := &script{deny: map[string]string{}, allow: map[string]string{}, ends: map[string]string{}}
 	seen := map[string]bool{}
 	for _, f := range a.Files {
 		if seen[f.Name] && f.Name != "input" {
@@ -55,9 +57,11 @@ func parse(a *txtar.Archive) (*script, error) {
 			return nil, fmt.Errorf("agenttest: there is no section %q", want)
 		}
 	}
-	for name := range s.deny {
-		if s.named(name) == nil {
-			return nil, fmt.Errorf("agenttest: section options: deny names %q, which is not in section tools", name)
+	for key, by := range s.gates() {
+		for name := range by {
+			if s.named(name) == nil {
+				return nil, fmt.Errorf("agenttest: section options: %s names %q, which is not in section tools", key, name)
+			}
 		}
 	}
 	for _, t := range s.tools {
@@ -139,16 +143,33 @@ func (s *script) option(line string) error {
 		if s.opts.RequireFinish, err = strconv.ParseBool(value); err != nil {
 			return fmt.Errorf("require_finish = %s is neither true nor false", value)
 		}
-	case "deny":
+	case "inline":
+		on, err := strconv.ParseBool(value)
+		if err != nil {
+			return fmt.Errorf("inline = %s is neither true nor false", value)
+		}
+		if on {
+			s.opts.Parallel = func(n int, do func(int)) {
+				for i := range n {
+					do(i)
+				}
+			}
+		}
+	case "deny", "allow", "interrupt":
 		name, reason, _ := strings.Cut(value, ":")
 		if reason = strings.TrimSpace(reason); reason == "" {
-			return errors.New("deny wants a tool and a reason: deny = Write: not today")
+			return fmt.Errorf("%s wants a tool and a reason: %s = Write: not today", key, key)
 		}
-		s.deny[strings.TrimSpace(name)] = reason
+		s.gates()[key][strings.TrimSpace(name)] = reason
 	default:
 		return fmt.Errorf("unknown option %q", key)
 	}
 	return nil
+}
+
+// gates are what a gate does with the calls of tools, by option and tool.
+func (s *script) gates() map[string]map[string]string {
+	return map[string]map[string]string{"deny": s.deny, "allow": s.allow, "interrupt": s.ends}
 }
 
 func (s *script) named(name string) *scripted {
@@ -204,6 +225,10 @@ func (t *scripted) flag(flag string) error {
 		t.spec.Parallel = true
 	case "polls":
 		t.spec.Polls = true
+	case "child":
+		t.child = true
+	case "interrupt":
+		t.ends = true
 	case "complete":
 		t.control = tool.Complete
 	case "reject":

@@ -27,8 +27,8 @@ func (s *script) play(ctx context.Context) error {
 	for _, t := range s.tools {
 		opts.Tools = append(opts.Tools, t)
 	}
-	if len(s.deny) > 0 {
-		opts.Middleware = append(opts.Middleware, agent.Middleware{Name: "deny", Gate: s.gate})
+	if len(s.deny)+len(s.allow)+len(s.ends) > 0 {
+		opts.Middleware = append(opts.Middleware, agent.Middleware{Name: "script", Gate: s.gate})
 	}
 	opts.Now = func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 	var ids atomic.Int64
@@ -66,8 +66,15 @@ func (s *script) play(ctx context.Context) error {
 
 func (s *script) gate(next agent.GateFunc) agent.GateFunc {
 	return func(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Result, error) {
-		if reason, no := s.deny[c.Name]; no {
+		if reason, ok := s.ends[c.Name]; ok {
+			return nil, agent.Interrupt(reason)
+		}
+		if reason, ok := s.deny[c.Name]; ok {
+			t.Decided(c, agent.Decision{By: agent.ByRule, Reason: "deny " + c.Name})
 			return nil, errors.New(reason)
+		}
+		if reason, ok := s.allow[c.Name]; ok {
+			t.Decided(c, agent.Decision{By: agent.ByRule, Reason: reason})
 		}
 		return next(ctx, t, c)
 	}
@@ -83,6 +90,8 @@ type scripted struct {
 	spec    tool.Spec
 	control tool.Control
 	meet    int
+	child   bool
+	ends    bool
 
 	mu      sync.Mutex
 	results []result
@@ -114,11 +123,13 @@ func (t *scripted) Call(ctx context.Context, c *tool.Call) (*tool.Result, error)
 	}
 	t.mu.Unlock()
 	if t.meet > 0 {
-		ctx, cancel := context.WithTimeout(ctx, meetingTime)
-		defer cancel()
+		late := time.NewTimer(meetingTime)
+		defer late.Stop()
 		select {
 		case <-met:
 		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-late.C:
 			return nil, tool.Fatal(fmt.Errorf("agenttest: %s waited for %d calls at once", t.spec.Name, t.meet))
 		}
 	}
@@ -139,7 +150,35 @@ func (t *scripted) Call(ctx context.Context, c *tool.Call) (*tool.Result, error)
 			return compact(v)
 		}
 	})
+	switch {
+	case t.ends:
+		return nil, agent.Interrupt(text)
+	case t.child:
+		return t.start(ctx, c, text)
+	}
 	return &tool.Result{Parts: llm.Texts(text), IsError: out.isError, Control: t.control}, nil
+}
+
+// start runs a child with the agent's own options and model.
+func (t *scripted) start(ctx context.Context, c *tool.Call, in string) (*tool.Result, error) {
+	turn := agent.FromContext(ctx)
+	a, err := agent.New(turn.Model(), turn.Options())
+	if err != nil {
+		return nil, err
+	}
+	s, err := session.Open(ctx, turn.Session.Store(), c.ID, session.OpenOptions{Create: true})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	res, err := turn.Run(ctx, c.ID, a, s, llm.Text{Text: in})
+	if err != nil {
+		return nil, err
+	}
+	if res.Stop.Status() != agent.StatusCompleted {
+		return nil, fmt.Errorf("the agent stopped: %s: %s", res.Stop, res.Reason)
+	}
+	return tool.Text(res.Text), nil
 }
 
 // writeRequests writes what the model saw. What a request has in common with
