@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"slices"
 )
 
 // Model is something that answers a request with a stream: a provider's wire
@@ -58,6 +59,10 @@ type Traits struct {
 	// that its adapter sends by itself. An effort whose word is "" is not sent.
 	Efforts map[Effort]string `json:"efforts,omitempty"`
 
+	// Hosted are the tools that the provider runs for the model if they are
+	// offered, of those of [ToolSpec].Hosted.
+	Hosted []string `json:"hosted,omitempty"`
+
 	// MinCache is the shortest prefix that the provider caches, in tokens; 0 is
 	// unknown. Adapters that mark what is to be cached leave shorter ones
 	// unmarked.
@@ -69,6 +74,9 @@ type Traits struct {
 	// StandIn is set for models that only play a model. Surfaces say so.
 	StandIn bool `json:"standIn,omitempty"`
 }
+
+// Hosts reports whether the provider runs that tool for the model.
+func (t Traits) Hosts(tool string) bool { return slices.Contains(t.Hosted, tool) }
 
 // EffortWord is the word for e: the model's own or, where it has none, word.
 func (t Traits) EffortWord(e Effort, word string) string {

@@ -48,7 +48,7 @@ func (m Money) String() string {
 	return fmt.Sprintf("$%.*f", digits, m.Dollars())
 }
 
-// Price is what a model costs, in Money a token. The zero Price is free; an
+// Price is what a model costs, in Money a token, and a search. The zero Price is free; an
 // unknown price is a nil *Price.
 type Price struct {
 	Input        Money `json:"input"`
@@ -56,6 +56,9 @@ type Price struct {
 	CacheRead    Money `json:"cache_read"`
 	CacheWrite   Money `json:"cache_write"`
 	CacheWrite1h Money `json:"cache_write_1h"`
+	// Search is that of one search of the web that the provider runs; 0 also
+	// where it is not known. A tier's does not count.
+	Search Money `json:"search,omitempty"`
 	// Tiers are dearer prices for long prompts, in rising order of Above.
 	Tiers []Tier `json:"tiers,omitempty"`
 }
@@ -75,11 +78,12 @@ func PerMillion(input, output float64) *Price {
 
 // Free reports whether everything costs nothing, as on a local server.
 func (p Price) Free() bool {
-	return p.Input == 0 && p.Output == 0 && p.CacheRead == 0 && p.CacheWrite == 0 && p.CacheWrite1h == 0 && len(p.Tiers) == 0
+	return p.Input == 0 && p.Output == 0 && p.CacheRead == 0 && p.CacheWrite == 0 && p.CacheWrite1h == 0 && p.Search == 0 && len(p.Tiers) == 0
 }
 
 // Cost returns the price of u.
 func (p Price) Cost(u Usage) Money {
+	searches := Money(u.Searches) * p.Search
 	for i := len(p.Tiers) - 1; i >= 0; i-- {
 		if u.Prompt() > p.Tiers[i].Above {
 			p = p.Tiers[i].Price
@@ -87,5 +91,5 @@ func (p Price) Cost(u Usage) Money {
 		}
 	}
 	return Money(u.Input)*p.Input + Money(u.Output)*p.Output + Money(u.CacheRead)*p.CacheRead +
-		Money(u.CacheWrite-u.CacheWrite1h)*p.CacheWrite + Money(u.CacheWrite1h)*p.CacheWrite1h
+		Money(u.CacheWrite-u.CacheWrite1h)*p.CacheWrite + Money(u.CacheWrite1h)*p.CacheWrite1h + searches
 }

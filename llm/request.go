@@ -45,7 +45,17 @@ type ToolSpec struct {
 	// Deferred tools may be left out of the request's prefix by wires that
 	// have a tool search of their own.
 	Deferred bool
+	// Hosted names a tool of the provider's own, such as [HostedWebSearch], that
+	// is offered in the place of this one where the model has it: see
+	// [Traits].Hosted. The provider runs it within its answer, where it leaves
+	// [Native] parts and no call. For every other model it is a tool like any
+	// or, if it has no Input, left out.
+	Hosted string `json:",omitempty"`
 }
+
+// HostedWebSearch is the [ToolSpec].Hosted of a search of the web that the
+// provider runs itself, however its wire calls it.
+const HostedWebSearch = "web_search"
 
 // Effort says how much a model should think. Adapters map it to what the
 // model's family understands. The empty Effort is the provider's default.

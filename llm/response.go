@@ -49,6 +49,9 @@ type Usage struct {
 	// ToolPrompt counts prompt tokens of server-run tools where a provider
 	// counts them apart; they are in Input.
 	ToolPrompt int64 `json:"tool_prompt,omitempty"`
+	// Searches counts the searches of the web that the provider ran, as far as
+	// it tells. They are no tokens, and may be paid for apart.
+	Searches int64 `json:"searches,omitempty"`
 }
 
 // Add adds v to u.
@@ -60,6 +63,7 @@ func (u *Usage) Add(v Usage) {
 	u.CacheWrite1h += v.CacheWrite1h
 	u.Reasoning += v.Reasoning
 	u.ToolPrompt += v.ToolPrompt
+	u.Searches += v.Searches
 }
 
 // Prompt is the size of the whole prompt: fresh, read and written.

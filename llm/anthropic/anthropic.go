@@ -98,12 +98,13 @@ func New(name string, opts Options) *Model {
 	if info.Provider == "" {
 		info.Provider = "anthropic"
 	}
+	info.Traits = wire.Hosts(info.Traits, llm.HostedWebSearch)
 	m := &Model{opts: opts, info: info, base: strings.TrimRight(opts.BaseURL, "/")}
 	if strings.HasPrefix(opts.Path, "/v1/") {
 		m.base = strings.TrimRight(strings.TrimSuffix(m.base, "/v1"), "/")
 	}
 	m.lessons = wire.LessonsOf(m.base+opts.Path, name, opts.APIKey, append(wire.ClaudeFields("thinking", "output_config"),
-		wire.Optional{Name: "temperature"}, wire.Optional{Name: "metadata"})...)
+		wire.Optional{Name: "temperature"}, wire.Optional{Name: "metadata"}, wire.RefusedHosted("tools"))...)
 	m.key = fmt.Sprintf("%s %s %s images=%t pdf=%t fetch=%t", Wire, info.Provider, family(name), info.Traits.Images, info.Traits.PDF, opts.Framing.New == nil)
 	return m
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/internal/wire"
@@ -309,9 +310,42 @@ func (d *decoder) Response(whole bool) *llm.Response {
 			r.Message.Parts = append(r.Message.Parts, p)
 		}
 	}
+	if cut {
+		r.Message.Parts = slices.DeleteFunc(r.Message.Parts, unfinished(r.Message.Parts))
+	}
 	r.Stop = stopOf(d.stop, calls > 0)
 	r.Usage, r.Reported = d.usage.both()
 	return r
+}
+
+// unfinished tells the calls of the provider's own tools that have no result
+// among the parts. Where more of the answer follows, as after a pause, it is in
+// there; where the answer was cut, there will be none, and it is refused without.
+func unfinished(ps llm.Parts) func(llm.Part) bool {
+	ids := func(p llm.Part) (call, result string) {
+		n, ok := p.(llm.Native)
+		if !ok {
+			return "", ""
+		}
+		var b struct {
+			ID  string `json:"id"`
+			For string `json:"tool_use_id"`
+		}
+		_ = json.Unmarshal(n.Raw, &b) // it has none, then
+		if n.Kind == "server_tool_use" || n.Kind == "mcp_tool_use" {
+			return b.ID, ""
+		}
+		return "", b.For
+	}
+	done := map[string]bool{}
+	for _, p := range ps {
+		_, result := ids(p)
+		done[result] = true
+	}
+	return func(p llm.Part) bool {
+		call, _ := ids(p)
+		return call != "" && !done[call]
+	}
 }
 
 // ghost reports whether a call has neither name nor arguments nor id. Stored,

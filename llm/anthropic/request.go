@@ -36,6 +36,7 @@ var adaptive = map[llm.Effort]string{
 // extends another starts with the other's bytes, up to the end of its
 // messages.
 func (m *Model) body(req *llm.Request, count bool) (*wire.Body, error) {
+	req = wire.Hosted(req, func(tool string) bool { return m.info.Traits.Hosts(tool) && !m.lessons.Refused(tool) })
 	var o wire.Body
 	if m.opts.BodyVersion != "" {
 		o.Value("anthropic_version", m.opts.BodyVersion)
@@ -217,10 +218,19 @@ func choice(req *llm.Request) []byte {
 	case llm.ChoiceAny:
 		return []byte(`{"type":"any"}`)
 	case llm.ChoiceTool:
+		for _, t := range req.Tools {
+			if t.Name == c.Name && t.Hosted != "" {
+				c.Name = t.Hosted
+			}
+		}
 		return append(wire.AppendString([]byte(`{"type":"tool","name":`), c.Name), '}')
 	}
 	return nil
 }
+
+// webSearch is the provider's own tool, without its closing brace. Its name is
+// fixed.
+const webSearch = `{"type":"web_search_20250305","name":"web_search"`
 
 func (m *Model) tools(ts []llm.ToolSpec, marks marks) ([]byte, error) {
 	if len(ts) == 0 {
@@ -230,6 +240,14 @@ func (m *Model) tools(ts []llm.ToolSpec, marks marks) ([]byte, error) {
 	for i, t := range ts {
 		if i > 0 {
 			b = append(b, ',')
+		}
+		if t.Hosted != "" {
+			b = append(b, webSearch...)
+			if i == len(ts)-1 && marks.tools {
+				b = append(b, m.mark()...)
+			}
+			b = append(b, '}')
+			continue
 		}
 		b = wire.AppendString(append(b, `{"name":`...), t.Name)
 		if t.Description != "" {

@@ -15,6 +15,9 @@ type counters struct {
 		FiveMinutes wire.Count `json:"ephemeral_5m_input_tokens"`
 		OneHour     wire.Count `json:"ephemeral_1h_input_tokens"`
 	} `json:"cache_creation"`
+	ServerTools *struct {
+		Searches wire.Count `json:"web_search_requests"`
+	} `json:"server_tool_use"`
 	OutputDetails *struct {
 		Thinking wire.Count `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
@@ -36,6 +39,9 @@ func (c *counters) merge(o *counters) {
 	}
 	if o.CacheCreation != nil {
 		c.CacheCreation = o.CacheCreation
+	}
+	if o.ServerTools != nil {
+		c.ServerTools = o.ServerTools
 	}
 	if o.OutputDetails != nil {
 		c.OutputDetails = o.OutputDetails
@@ -62,6 +68,9 @@ func (c *counters) both() (usage, reported *llm.Usage) {
 			u.CacheWrite = five + hour
 		}
 		u.CacheWrite1h = min(hour, u.CacheWrite)
+	}
+	if c.ServerTools != nil {
+		u.Searches = int64(c.ServerTools.Searches)
 	}
 	r := u
 	if c.OutputDetails != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/bedrock"
+	"github.com/cantle-dev/cantle/llm/internal/wirecase"
 )
 
 // aws sets an AWS configuration of these files, and nothing else, up.
@@ -240,9 +241,9 @@ func (c *rotation) RoundTrip(r *http.Request) (*http.Response, error) {
 	id, _, _ := strings.Cut(rest, "/")
 	c.seen = append(c.seen, id)
 	if id != c.good {
-		return canned{status: 403, body: []byte(`{"message":"The security token included in the request is expired"}`), header: http.Header{"X-Amzn-Errortype": {"ExpiredTokenException"}}}.RoundTrip(r)
+		return wirecase.Canned{Status: 403, Body: `{"message":"The security token included in the request is expired"}`, Header: http.Header{"X-Amzn-Errortype": {"ExpiredTokenException"}}}.RoundTrip(r)
 	}
-	return canned{body: c.body}.RoundTrip(r)
+	return wirecase.Canned{Body: string(c.body)}.RoundTrip(r)
 }
 
 // TestRenewal: other programs renew the credentials in mid-session.
@@ -289,7 +290,7 @@ func TestRenewal(t *testing.T) {
 
 func TestSecrets(t *testing.T) {
 	aws(t, config, credentials)
-	c := canned{status: 400, body: []byte(`{"message":"bad: session-token-for-tests bedrock-api-key-1"}`)}
+	c := wirecase.Canned{Status: 400, Body: `{"message":"bad: session-token-for-tests bedrock-api-key-1"}`}
 	for _, o := range []bedrock.Options{{}, {APIKey: "bedrock-api-key-1"}} {
 		o.Client = &http.Client{Transport: c}
 		for _, m := range []llm.Model{bedrock.New("m", o), bedrock.NewAnthropic("m", o)} {

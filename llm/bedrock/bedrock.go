@@ -111,11 +111,14 @@ func New(name string, opts Options) *Model {
 	if opts.Family != "" {
 		m.family = family(opts.Family)
 	}
+	if m.info.Traits = wire.Hosts(m.info.Traits); strings.Contains(m.family, "amazon.nova") {
+		m.info.Traits = wire.Hosts(opts.Info.Traits, llm.HostedWebSearch)
+	}
 	t := m.info.Traits
 	const more = "additionalModelRequestFields"
 	where := strings.Join([]string{Wire, opts.BaseURL, opts.Region, opts.Profile}, " ") // the address is known only later
 	m.lessons = wire.LessonsOf(where, name, opts.APIKey, append(wire.ClaudeFields(more, more),
-		wire.Optional{Name: "temperature", In: "inferenceConfig"})...)
+		wire.Optional{Name: "temperature", In: "inferenceConfig"}, wire.RefusedHosted("toolConfig"))...)
 	m.key = strings.Join([]string{Wire, m.info.Provider, name, m.family, yes(t.Images), yes(t.PDF)}, " ")
 	return m
 }

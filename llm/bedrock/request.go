@@ -65,6 +65,7 @@ var words = map[llm.Effort]string{
 // out the body of a request that extends another starts with the other's
 // bytes, up to the end of its messages.
 func (m *Model) body(req *llm.Request) (*wire.Body, error) {
+	req = wire.Hosted(req, func(tool string) bool { return m.info.Traits.Hosts(tool) && !m.lessons.Refused(tool) })
 	mark := m.marks(req)
 	msgs, used, err := m.messages(req.Messages, mark.end)
 	if err != nil {
@@ -286,6 +287,10 @@ func (m *Model) tools(req *llm.Request, used []string, mark []byte) ([]byte, err
 	for i, t := range specs {
 		if i > 0 {
 			b = append(b, ',')
+		}
+		if t.Hosted != "" {
+			b = append(b, `{"systemTool":{"name":"nova_grounding"}}`...)
+			continue
 		}
 		b = wire.AppendString(append(b, `{"toolSpec":{"name":`...), t.Name)
 		if strings.TrimSpace(t.Description) != "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/bedrock"
+	"github.com/cantle-dev/cantle/llm/internal/wirecase"
 )
 
 // capture is a transport that keeps the request.
@@ -26,7 +27,7 @@ func (c *capture) RoundTrip(r *http.Request) (*http.Response, error) {
 	if body == nil {
 		body = []byte(`{"output":{"message":{"content":[]}},"stopReason":"end_turn"}`)
 	}
-	return canned{body: body}.RoundTrip(r)
+	return wirecase.Canned{Body: string(body)}.RoundTrip(r)
 }
 
 // sent returns the body that a model of these options posts.

@@ -7,11 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"hash/crc32"
-	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,35 +17,20 @@ import (
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/bedrock"
+	"github.com/cantle-dev/cantle/llm/internal/wirecase"
 )
 
 var update = flag.Bool("update", false, "write what is made of the answers into testdata")
-
-// canned is a transport that always answers with body.
-type canned struct {
-	body   []byte
-	status int
-	header http.Header
-}
-
-func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
-	_, _ = io.Copy(io.Discard, r.Body)
-	h := http.Header{"X-Amzn-Requestid": {"req_1"}}
-	for k, v := range c.header {
-		h[k] = v
-	}
-	return &http.Response{StatusCode: max(c.status, 200), Header: h, Request: r, Body: io.NopCloser(bytes.NewReader(c.body))}, nil
-}
 
 func options(rt http.RoundTripper) bedrock.Options {
 	return bedrock.Options{BaseURL: "http://bedrock.test", APIKey: "key-for-tests", Client: &http.Client{Transport: rt}}
 }
 
 func answer(body []byte) *bedrock.Model {
-	return bedrock.New("anthropic.claude-x", options(canned{body: body}))
+	return bedrock.New("anthropic.claude-x", options(wirecase.Canned{Body: string(body), Header: http.Header{"X-Amzn-Requestid": {"req_1"}}}))
 }
 
-var hi = &llm.Request{Messages: []llm.Message{llm.UserText("hi")}}
+var hi = wirecase.Hi()
 
 // frame encodes a frame of these headers.
 func frame(t testing.TB, payload string, headers ...string) []byte {
@@ -86,96 +68,9 @@ func frames(t testing.TB, text string) []byte {
 	return out
 }
 
-const dashes = "\n-----\n"
-
-// TestAnswers reads testdata/*.txt: an answer, a line of dashes, and what is
-// made of it.
+// TestAnswers holds what is made of the answers in testdata.
 func TestAnswers(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no answers: ", err)
-	}
-	for _, f := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(f), ".txt"), func(t *testing.T) {
-			b, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, want, ok := strings.Cut(string(b), dashes)
-			if !ok {
-				t.Fatal("no line of dashes")
-			}
-			got := outcome(answer(frames(t, text)).Stream(t.Context(), hi))
-			if *update {
-				if err := os.WriteFile(f, []byte(text+dashes+got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if got != want {
-				t.Errorf("got:\n%s\nwant:\n%s", got, want)
-			}
-		})
-	}
-}
-
-// outcome writes down a stream: its deltas, and the response or the error.
-func outcome(seq func(func(llm.Event, error) bool)) string {
-	var b, text, thinking strings.Builder
-	calls := map[int]string{}
-	for ev, err := range seq {
-		var e *llm.Error
-		switch ev := ev.(type) {
-		case llm.TextDelta:
-			text.WriteString(ev.Text)
-		case llm.ThinkingDelta:
-			thinking.WriteString(ev.Text)
-		case llm.CallDelta:
-			calls[ev.Index] += ev.Input
-		case llm.Done:
-			transcript(&b, ev.Response)
-			if got := ev.Response.Message.Text(); got != text.String() {
-				fmt.Fprintf(&b, "but the deltas are %q\n", text.String())
-			}
-			for i, c := range ev.Response.Message.Parts.Calls() {
-				if calls[i] != string(c.Input) && calls[i] != c.Malformed && calls[i]+string(c.Input) != "{}" {
-					fmt.Fprintf(&b, "but the deltas of call %d are %q\n", i, calls[i])
-				}
-			}
-		}
-		if errors.As(err, &e) {
-			fmt.Fprintf(&b, "error %s (%s): %s\n", e.Kind, e.Type, e.Message)
-			if e.Partial != nil {
-				transcript(&b, e.Partial)
-			}
-		} else if err != nil {
-			fmt.Fprintf(&b, "error %v\n", err)
-		}
-	}
-	return b.String()
-}
-
-func transcript(b *strings.Builder, r *llm.Response) {
-	for _, p := range r.Message.Parts {
-		switch p := p.(type) {
-		case llm.Text:
-			fmt.Fprintf(b, "text %q %s\n", p.Text, p.Raw)
-		case llm.Thinking:
-			fmt.Fprintf(b, "thinking %q %s %s\n", p.Text, p.Signature, p.Raw)
-		case llm.ToolCall:
-			if strings.HasPrefix(p.ID, "call_") {
-				p.ID = "made-up"
-			}
-			fmt.Fprintf(b, "call %s %s %s\n", p.ID, p.Name, p.Input)
-			if p.Malformed != "" {
-				fmt.Fprintf(b, "malformed %q\n", p.Malformed)
-			}
-		case llm.Native:
-			fmt.Fprintf(b, "native %s %s\n", p.Kind, p.Raw)
-		}
-	}
-	fmt.Fprintf(b, "stop %s (%s) %s\n", r.Stop, r.StopRaw, r.StopDetail)
-	if u := r.Usage; u != nil {
-		fmt.Fprintf(b, "usage in %d out %d read %d write %d (1h %d)\n", u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CacheWrite1h)
-	}
+	wirecase.Golden(t, "testdata/*.txt", *update, func(t *testing.T, _, body string) llm.Model { return answer(frames(t, body)) })
 }
 
 const short = `messageStart {"role":"assistant","p":"abc"}
@@ -279,7 +174,7 @@ func TestErrorAnswers(t *testing.T) {
 		{400, "ValidationException", `{"message":"Input is too long for requested model."}`, llm.KindContextOverflow, "too long"},
 		{500, "InternalServerException", ``, llm.KindServer, ""},
 	} {
-		o := options(canned{body: []byte(tt.body), status: tt.status, header: http.Header{"X-Amzn-Errortype": {tt.typ}}})
+		o := options(wirecase.Canned{Body: tt.body, Status: tt.status, Header: http.Header{"X-Amzn-Errortype": {tt.typ}, "X-Amzn-Requestid": {"req_1"}}})
 		for name, m := range map[string]llm.Model{"converse": bedrock.New("m", o), "invoke": bedrock.NewAnthropic("m", o)} {
 			_, err := llm.Generate(t.Context(), m, hi)
 			var e *llm.Error
@@ -376,11 +271,11 @@ func TestAnthropic(t *testing.T) {
 		{chunks(t, claude[:4]...), llm.KindTruncated},
 		{frames(t, `chunk {"bytes":"!"}`), llm.KindCorrupt},
 	} {
-		if _, err := llm.Generate(t.Context(), bedrock.NewAnthropic("m", options(canned{body: tt.body})), hi); !llm.IsKind(err, tt.kind) {
+		if _, err := llm.Generate(t.Context(), bedrock.NewAnthropic("m", options(wirecase.Canned{Body: string(tt.body)})), hi); !llm.IsKind(err, tt.kind) {
 			t.Errorf("want %s: %v", tt.kind, err)
 		}
 	}
-	if r, err := llm.Generate(t.Context(), bedrock.NewAnthropic("m", options(canned{body: append(frames(t, `novelty {"x":1}`), chunks(t, claude...)...)})), hi); err != nil || len(r.Message.Parts) != 2 {
+	if r, err := llm.Generate(t.Context(), bedrock.NewAnthropic("m", options(wirecase.Canned{Body: string(append(frames(t, `novelty {"x":1}`), chunks(t, claude...)...))})), hi); err != nil || len(r.Message.Parts) != 2 {
 		t.Errorf("an event that is new: %v", err)
 	}
 }
@@ -388,11 +283,7 @@ func TestAnthropic(t *testing.T) {
 func FuzzStream(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.txt")
 	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		text, _, _ := strings.Cut(string(b), dashes)
+		text := wirecase.Answer(f, file)
 		f.Add(text, false)
 		f.Add(string(frames(f, text)), true)
 	}

@@ -72,6 +72,7 @@ func New(name string, opts Options) *Model {
 	if info.Provider == "" {
 		info.Provider = "cohere"
 	}
+	info.Traits = wire.Hosts(info.Traits)
 	at := address(opts.BaseURL)
 	return &Model{
 		opts: opts, info: info, url: at,

@@ -13,6 +13,7 @@ import (
 // body encodes req. The body of a request that extends another starts with the
 // other's bytes up to the end of its messages.
 func (m *Model) body(req *llm.Request) (*wire.Body, error) {
+	req = wire.Hosted(req, m.info.Traits.Hosts) // there are none on this wire
 	var o wire.Body
 	o.Value("model", m.info.Name)
 	o.Value("stream", true)

@@ -11,16 +11,17 @@ import (
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/cohere"
+	"github.com/cantle-dev/cantle/llm/internal/wirecase"
 )
 
 // sent returns the body that a model of these options posts.
 func sent(t *testing.T, opts cohere.Options, req *llm.Request) string {
 	t.Helper()
 	var body []byte
-	answers := canned(`{"message":{"content":[{"type":"text","text":"ok"}]},"finish_reason":"COMPLETE"}`)
+	answers := wirecase.Canned{Body: `{"message":{"content":[{"type":"text","text":"ok"}]},"finish_reason":"COMPLETE"}`}
 	opts.Client = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		body, _ = io.ReadAll(r.Body)
-		return answers.Transport.RoundTrip(r)
+		return answers.RoundTrip(r)
 	})}
 	if opts.BaseURL == "" {
 		opts.BaseURL = "http://model.test"

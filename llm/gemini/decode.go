@@ -270,6 +270,24 @@ func (d *decoder) newID() string {
 	return fmt.Sprintf("%s_%d", d.base, d.calls)
 }
 
+// searches are the searches of the web that the server tells of: the words that
+// it searched for, or the calls of the tool.
+func (d *decoder) searches() int64 {
+	var g struct {
+		Queries []json.RawMessage `json:"webSearchQueries"`
+	}
+	if d.sources[0] != nil {
+		_ = json.Unmarshal(d.sources[0], &g) // of another form: none is told of
+	}
+	n := int64(len(g.Queries))
+	for _, p := range d.parts {
+		if p.kind == "toolCall" && len(g.Queries) == 0 && bytes.Contains(p.raw, []byte("GOOGLE_SEARCH")) {
+			n++
+		}
+	}
+	return n
+}
+
 // Response is [wire.Decoder].Response.
 func (d *decoder) Response(whole bool) *llm.Response {
 	r := &llm.Response{ID: d.id, RequestID: d.s.RequestID(), Model: d.model, StopRaw: d.finish}
@@ -299,5 +317,8 @@ func (d *decoder) Response(whole bool) *llm.Response {
 		r.StopDetail = d.detail
 	}
 	r.Usage, r.Reported = d.usage.both()
+	if r.Usage != nil {
+		r.Usage.Searches = d.searches()
+	}
 	return r
 }

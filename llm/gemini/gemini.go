@@ -111,6 +111,7 @@ func New(name string, opts Options) *Model {
 	if info.Provider == "" {
 		info.Provider = "google"
 	}
+	info.Traits = wire.Hosts(info.Traits, llm.HostedWebSearch)
 	m := &Model{opts: opts, info: info, url: base + path, generation: generation(name)}
 	m.lessons = wire.LessonsOf(m.url, name, opts.APIKey, optional()...)
 	m.key = fmt.Sprintf("%s %s %s images=%t pdf=%t", Wire, info.Provider, family(name), info.Traits.Images, info.Traits.PDF)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 // body encodes req. The messages come last, so that the body of a request that
 // extends another starts with the other's bytes up to the end of its messages.
 func (m *Model) body(req *llm.Request) (*wire.Body, error) {
+	req = wire.Hosted(req, func(tool string) bool { return m.hosts(req, tool) })
 	extra := map[string]json.RawMessage{}
 	if raw := bytes.TrimSpace(req.Extra[Wire]); len(raw) > 0 && string(raw) != "null" {
 		if err := json.Unmarshal(raw, &extra); err != nil {
@@ -27,7 +29,7 @@ func (m *Model) body(req *llm.Request) (*wire.Body, error) {
 		make func(*llm.Request) ([]byte, error)
 	}{
 		{"generationConfig", m.generationConfig},
-		{"toolConfig", choice},
+		{"toolConfig", m.toolConfig},
 	} {
 		v, err := f.make(req)
 		if err != nil {
@@ -124,6 +126,12 @@ func optional() []wire.Optional {
 		{Name: "thinkingLevel", In: in, Said: []string{"thinking_level", "thinking level"}},
 		{Name: "thinkingBudget", In: in, Said: []string{"thinking_budget", "thinking budget"}},
 		{Name: noThinking, In: in, Said: []string{"budget 0 is invalid", "only works in thinking mode"}},
+		{Name: serverCalls, In: "toolConfig", Said: []string{"include_server_side_tool_invocations"}},
+		func() wire.Optional {
+			o := wire.RefusedHosted("tools")
+			o.Said = append(o.Said, "tool use with function calling", "search grounding", "search as tool")
+			return o
+		}(),
 		{Name: "thinkingConfig", In: in, Said: []string{"thinking_config", "thinking is not supported", "does not support thinking"}},
 	}
 }
@@ -179,22 +187,52 @@ func (m *Model) thinking(e llm.Effort) []byte {
 	return o.Bytes()
 }
 
-func choice(req *llm.Request) ([]byte, error) {
-	if len(req.Tools) == 0 {
+// hosts reports whether a hosted tool is asked for: before generation 3 not
+// beside functions.
+func (m *Model) hosts(req *llm.Request, tool string) bool {
+	if !m.info.Traits.Hosts(tool) || m.lessons.Refused(tool) {
+		return false
+	}
+	return m.wantsSignatures() || !slices.ContainsFunc(req.Tools, func(t llm.ToolSpec) bool { return t.Hosted != tool })
+}
+
+// serverCalls is the field that asks for the calls that the server ran, which
+// it wants back where there are functions beside them. Vertex has it not.
+const serverCalls = "includeServerSideToolInvocations"
+
+func (m *Model) toolConfig(req *llm.Request) ([]byte, error) {
+	functions := slices.DeleteFunc(slices.Clone(req.Tools), func(t llm.ToolSpec) bool { return t.Hosted != "" })
+	if len(functions) == 0 {
 		return nil, nil
 	}
+	var o wire.Body
+	o.Raw("functionCallingConfig", choice(req.ToolChoice, functions))
+	if len(functions) < len(req.Tools) && !m.vertex() && !m.lessons.Refused(serverCalls) {
+		o.Value(serverCalls, true)
+	}
+	if b := o.Bytes(); len(b) > len("{}") {
+		return b, nil
+	}
+	return nil, nil
+}
+
+// choice says whether a function must be called.
+func choice(c llm.ToolChoice, functions []llm.ToolSpec) []byte {
 	mode := ""
-	switch c := req.ToolChoice; c.Mode {
+	switch c.Mode {
 	case llm.ChoiceNone:
 		mode = `"NONE"`
 	case llm.ChoiceAny:
 		mode = `"ANY"`
 	case llm.ChoiceTool:
+		if !slices.ContainsFunc(functions, func(t llm.ToolSpec) bool { return t.Name == c.Name }) {
+			return nil // a search cannot be asked for
+		}
 		mode = string(wire.AppendString([]byte(`"ANY","allowedFunctionNames":[`), c.Name)) + "]"
 	default:
-		return nil, nil
+		return nil
 	}
-	return []byte(`{"functionCallingConfig":{"mode":` + mode + `}}`), nil
+	return []byte(`{"mode":` + mode + `}`)
 }
 
 // tools are the declarations. Their schemas go as parametersJsonSchema, which
@@ -203,9 +241,15 @@ func tools(ts []llm.ToolSpec) ([]byte, error) {
 	if len(ts) == 0 {
 		return nil, nil
 	}
+	var hosted []byte
 	b := []byte(`[{"functionDeclarations":[`)
-	for i, t := range ts {
-		if i > 0 {
+	none := len(b)
+	for _, t := range ts {
+		if t.Hosted != "" {
+			hosted = []byte(`{"googleSearch":{}}`)
+			continue
+		}
+		if len(b) > none {
 			b = append(b, ',')
 		}
 		b = wire.AppendString(append(b, `{"name":`...), t.Name)
@@ -221,7 +265,13 @@ func tools(ts []llm.ToolSpec) ([]byte, error) {
 		}
 		b = append(append(append(b, `,"parametersJsonSchema":`...), schema...), '}')
 	}
-	return append(b, "]}]"...), nil
+	switch {
+	case hosted == nil:
+		return append(b, "]}]"...), nil
+	case len(b) == none:
+		return slices.Concat([]byte("["), hosted, []byte("]")), nil
+	}
+	return slices.Concat(b, []byte("]},"), hosted, []byte("]")), nil
 }
 
 // The pieces around what messages consist of, made once.

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/gemini"
+	"github.com/cantle-dev/cantle/llm/internal/wirecase"
 )
 
 // capture is a transport that keeps the request.
@@ -349,11 +349,7 @@ func TestMessages(t *testing.T) {
 // signatures that were in it, each in the part that it came in.
 func TestRoundTrip(t *testing.T) {
 	for _, name := range []string{"thinking", "signature-on-text", "signature-alone", "calls-parallel", "calls-with-ids", "calls-with-one-id", "call-pieces", "server-tools", "files", "whole"} {
-		b, err := os.ReadFile("testdata/" + name + ".txt")
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, _, _ := strings.Cut(string(b), "\n-----\n")
+		body := wirecase.Answer(t, "testdata/"+name+".txt")
 		r, err := llm.Generate(t.Context(), answer(body, false), hi)
 		if err != nil {
 			t.Fatal(name, err)

@@ -103,6 +103,7 @@ func New(name string, opts Options) *Model {
 	if opts.NumCtx > 0 || opts.NumCtx == 0 && !m.hosted {
 		m.numCtx = info.Context
 	}
+	info.Traits = wire.Hosts(info.Traits) // it runs none
 	m.info = info
 	m.lessons = wire.LessonsOf(m.base+chatPath, name, opts.APIKey, optional()...)
 	m.key = fmt.Sprintf("%s %s %s images=%t", Wire, info.Provider, name, info.Traits.Images)

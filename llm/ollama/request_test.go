@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/internal/wirecase"
 	"github.com/cantle-dev/cantle/llm/ollama"
 )
 
@@ -17,10 +18,10 @@ import (
 func sent(t *testing.T, opts ollama.Options, req *llm.Request) string {
 	t.Helper()
 	var body []byte
-	answers := canned(`{"message":{"content":"ok"},"done":true}`)
+	answers := wirecase.Canned{Body: `{"message":{"content":"ok"},"done":true}`}
 	opts.Client = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		body, _ = io.ReadAll(r.Body)
-		return answers.Transport.RoundTrip(r)
+		return answers.RoundTrip(r)
 	})}
 	if opts.BaseURL == "" {
 		opts.BaseURL = "http://model.test"
@@ -162,7 +163,7 @@ func TestWindow(t *testing.T) {
 	posts := 0
 	m := ollama.New("m", ollama.Options{Info: llm.Info{Context: 1000, Traits: llm.Traits{Images: true}}, Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		posts++
-		return canned(`{"message":{"content":"ok"},"done":true}`).Transport.RoundTrip(r)
+		return wirecase.Canned{Body: `{"message":{"content":"ok"},"done":true}`}.RoundTrip(r)
 	})}})
 	ask := func(text string, more ...llm.Part) error {
 		_, err := llm.Generate(t.Context(), m, &llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Parts: append(llm.Parts{llm.Text{Text: text}}, more...)}}})

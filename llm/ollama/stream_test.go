@@ -8,12 +8,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/internal/wirecase"
 	"github.com/cantle-dev/cantle/llm/ollama"
 )
 
@@ -23,122 +22,21 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// canned always answers with body.
-func canned(body string) *http.Client {
-	return &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
-	})}
-}
-
 func answer(body string) *ollama.Model {
-	return ollama.New("m", ollama.Options{BaseURL: "http://model.test", Client: canned(body)})
+	return ollama.New("m", ollama.Options{BaseURL: "http://model.test", Client: wirecase.Canned{Body: body}.Client()})
 }
 
-var hi = &llm.Request{Messages: []llm.Message{llm.UserText("hi")}}
+var hi = wirecase.Hi()
 
-// TestStreams reads testdata/*.txt: an answer, a line of dashes, and what is
-// made of it.
+// TestStreams holds what is made of the answers in testdata.
 func TestStreams(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no answers: ", err)
-	}
-	for _, f := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(f), ".txt"), func(t *testing.T) {
-			b, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			const dashes = "\n-----\n"
-			body, want, ok := strings.Cut(string(b), dashes)
-			if !ok {
-				t.Fatal("no line of dashes")
-			}
-			got := outcome(answer(body).Stream(t.Context(), hi))
-			if *update {
-				if err := os.WriteFile(f, []byte(body+dashes+got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if got != want {
-				t.Errorf("got:\n%s\nwant:\n%s", got, want)
-			}
-			if again := outcome(answer(body).Stream(t.Context(), hi)); again != got {
-				t.Errorf("the second time:\n%s\nthe first:\n%s", again, got)
-			}
-		})
-	}
-}
-
-// outcome writes down a stream: the response or the error, and whether the
-// deltas are what the response has.
-func outcome(seq func(func(llm.Event, error) bool)) string {
-	var b, text, thinking strings.Builder
-	calls := map[int]string{}
-	for ev, err := range seq {
-		var e *llm.Error
-		switch ev := ev.(type) {
-		case llm.TextDelta:
-			text.WriteString(ev.Text)
-		case llm.ThinkingDelta:
-			thinking.WriteString(ev.Text)
-		case llm.CallDelta:
-			calls[ev.Index] += ev.Input
-		case llm.Done:
-			transcript(&b, ev.Response)
-			if got := ev.Response.Message.Text(); got != text.String() {
-				fmt.Fprintf(&b, "but the text deltas are %q\n", text.String())
-			}
-		}
-		if errors.As(err, &e) {
-			fmt.Fprintf(&b, "error %s: %s\n", e.Kind, e.Message)
-			if e.Partial != nil {
-				transcript(&b, e.Partial)
-			}
-		} else if err != nil {
-			fmt.Fprintf(&b, "error %v\n", err)
-		}
-	}
-	for i := range len(calls) {
-		fmt.Fprintf(&b, "call deltas %s\n", calls[i])
-	}
-	return b.String()
-}
-
-func transcript(b *strings.Builder, r *llm.Response) {
-	for _, p := range r.Message.Parts {
-		switch p := p.(type) {
-		case llm.Text:
-			fmt.Fprintf(b, "text %q\n", p.Text)
-		case llm.Thinking:
-			fmt.Fprintf(b, "thinking %q\n", p.Text)
-		case llm.ToolCall:
-			fmt.Fprintf(b, "call %s %s %s\n", p.ID, p.Name, p.Input)
-			if p.Malformed != "" {
-				fmt.Fprintf(b, "malformed %q\n", p.Malformed)
-			}
-		case llm.Native:
-			fmt.Fprintf(b, "native %s %s\n", p.Kind, p.Raw)
-		}
-	}
-	fmt.Fprintf(b, "stop %s (%s)\n", r.Stop, r.StopRaw)
-	if u := r.Usage; u != nil {
-		fmt.Fprintf(b, "usage in %d out %d read %d reasoning %d, reported in %d\n", u.Input, u.Output, u.CacheRead, u.Reasoning, r.Reported.Input)
-	}
+	wirecase.Golden(t, "testdata/*.txt", *update, func(_ *testing.T, _, body string) llm.Model { return answer(body) })
 }
 
 // FuzzStream holds that whatever a server sends is an answer or an error, and
 // that an answer can go back.
 func FuzzStream(f *testing.F) {
-	files, _ := filepath.Glob("testdata/*.txt")
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		body, _, _ := strings.Cut(string(b), "\n-----\n")
-		f.Add(body)
-	}
+	wirecase.Seeds(f, "testdata/*.txt")
 	f.Fuzz(func(t *testing.T, body string) {
 		resp, err := llm.Generate(t.Context(), answer(body), hi)
 		var e *llm.Error

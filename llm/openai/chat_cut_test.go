@@ -2,11 +2,11 @@ package openai_test
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/internal/wirecase"
 	"github.com/cantle-dev/cantle/llm/openai"
 )
 
@@ -37,7 +37,7 @@ func TestCut(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			body := fmt.Sprintf("data: {\"choices\":[{\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"stop\"}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":1}}\n\ndata: [DONE]\n\n", tt.reported)
 			m := openai.NewChat("m", openai.Options{
-				Client: &http.Client{Transport: canned(body)}, Info: llm.Info{Provider: tt.provider, Context: tt.context, Traits: llm.Traits{Images: true}},
+				Client: wirecase.Canned{Body: body}.Client(), Info: llm.Info{Provider: tt.provider, Context: tt.context, Traits: llm.Traits{Images: true}},
 			})
 			_, err := llm.Generate(t.Context(), m, tt.req)
 			if tt.overflow == "" {

@@ -23,6 +23,7 @@ type decoder struct {
 	thinking  strings.Builder
 	refusal   strings.Builder
 	details   []json.RawMessage
+	sources   []source
 	calls     []*call
 	finish    string
 	sawFinish bool
@@ -65,6 +66,8 @@ type delta struct {
 	Details          json.RawMessage `json:"reasoning_details"`
 	ToolCalls        []callDelta     `json:"tool_calls"`
 	FunctionCall     *function       `json:"function_call"`
+	Annotations      json.RawMessage `json:"annotations"`
+	Executed         json.RawMessage `json:"executed_tools"`
 }
 
 type callDelta struct {
@@ -245,6 +248,8 @@ func (d *decoder) addThinking(s string) {
 func (d *decoder) take(x delta) {
 	d.reasoning(x)
 	d.content(x.Content)
+	d.source("annotations", x.Annotations)
+	d.source("executed_tools", x.Executed)
 	if x.Refusal != "" {
 		d.refusal.WriteString(x.Refusal)
 		d.out = append(d.out, llm.TextDelta{Text: x.Refusal})
@@ -354,6 +359,7 @@ func (d *decoder) Response(whole bool) *llm.Response {
 		r.Message.Parts = append(r.Message.Parts, llm.Text{Text: d.refusal.String()})
 		r.StopDetail = d.refusal.String()
 	}
+	r.Message.Parts = append(r.Message.Parts, d.cited()...)
 	stop := d.stop(false)
 	calls := d.finished(!whole || stop == llm.StopMaxTokens || stop == llm.StopContentFilter)
 	r.Stop = d.stop(len(calls) > 0)

@@ -16,6 +16,7 @@ import (
 // body encodes req. The body of a request that extends another starts with the
 // other's bytes up to the end of its messages.
 func (m *Chat) body(req *llm.Request) (*wire.Body, error) {
+	req = wire.Hosted(req, func(tool string) bool { return m.info.Traits.Hosts(tool) && !m.lessons.Refused(tool) })
 	var o wire.Body
 	o.Value("model", m.info.Name)
 	o.Value("stream", true)
@@ -67,7 +68,11 @@ func (m *Chat) choice(req *llm.Request) []byte {
 	case llm.ChoiceTool:
 		kind := "function"
 		for _, t := range req.Tools {
-			if t.Name == c.Name && len(t.Format) > 0 && m.profile.Custom {
+			switch {
+			case t.Name != c.Name:
+			case t.Hosted != "":
+				return nil // no word for it is known
+			case len(t.Format) > 0 && m.profile.Custom:
 				kind = "custom"
 			}
 		}
@@ -85,6 +90,10 @@ func (m *Chat) tools(ts []llm.ToolSpec, marks marks) []byte {
 		end := "}}"
 		if i == len(ts)-1 && marks.tools {
 			end = "}" + m.mark() + "}"
+		}
+		if t.Hosted != "" {
+			b = append(wire.AppendString(append(b, `{"type":`...), m.profile.Search), '}')
+			continue
 		}
 		if len(t.Format) > 0 && m.profile.Custom {
 			b = wire.AppendString(append(b, `{"type":"custom","custom":{"name":`...), t.Name)

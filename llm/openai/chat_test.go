@@ -10,30 +10,23 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/internal/wirecase"
 	"github.com/cantle-dev/cantle/llm/openai"
 )
 
 var update = flag.Bool("update", false, "write what is made of the streams into testdata")
 
-// answer makes a model whose server always sends body.
-func answer(t testing.TB, body string) *openai.Chat {
-	t.Helper()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		_, _ = io.WriteString(w, body)
-	}))
-	t.Cleanup(srv.Close)
-	return openai.NewChat("m", openai.Options{BaseURL: srv.URL, APIKey: "key-for-tests"})
+// answer makes a model that is always answered with body.
+func answer(body string) *openai.Chat {
+	return openai.NewChat("m", openai.Options{BaseURL: "http://chat.test/v1", APIKey: "key-for-tests", Client: wirecase.Canned{Body: body}.Client()})
 }
 
-var hi = &llm.Request{Messages: []llm.Message{llm.UserText("hi")}}
+var hi = wirecase.Hi()
 
 // sent returns the body that a model of these options would post.
 func sent(t *testing.T, name string, opts openai.Options, req *llm.Request) string {
@@ -54,68 +47,9 @@ func sent(t *testing.T, name string, opts openai.Options, req *llm.Request) stri
 	return string(body)
 }
 
-// TestStreams reads testdata/*.txt: a stream, a line of dashes, and what is
-// made of it.
+// TestStreams holds what is made of the answers in testdata.
 func TestStreams(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no exchanges: ", err)
-	}
-	for _, f := range files {
-		t.Run(filepath.Base(f), func(t *testing.T) {
-			b, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			body, want, ok := strings.Cut(string(b), "\n-----\n")
-			if !ok {
-				t.Fatal("no line of dashes")
-			}
-			got := outcome(llm.Generate(t.Context(), answer(t, body), hi))
-			if *update {
-				if err := os.WriteFile(f, []byte(body+"\n-----\n"+got+"\n"), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if got != strings.TrimSpace(want) {
-				t.Errorf("got:\n%s\nwant:\n%s", got, want)
-			}
-		})
-	}
-}
-
-func outcome(resp *llm.Response, err error) string {
-	var b strings.Builder
-	var e *llm.Error
-	if errors.As(err, &e) {
-		fmt.Fprintf(&b, "error %s: %s\n", e.Kind, e.Message)
-		resp = e.Partial
-	}
-	if resp == nil {
-		return strings.TrimSpace(b.String())
-	}
-	for _, p := range resp.Message.Parts {
-		switch p := p.(type) {
-		case llm.Text:
-			fmt.Fprintf(&b, "text %q\n", p.Text)
-		case llm.Thinking:
-			fmt.Fprintf(&b, "thinking %q %s\n", p.Text, p.Raw)
-		case llm.ToolCall:
-			id := p.ID
-			if strings.HasPrefix(id, "call_") && len(id) == len("call_123456789012_0") {
-				id = "made-up" + id[len(id)-2:]
-			}
-			fmt.Fprintf(&b, "call %s %s %s", id, p.Name, p.Input)
-			if p.Malformed != "" {
-				fmt.Fprintf(&b, " malformed %q", p.Malformed)
-			}
-			b.WriteString("\n")
-		}
-	}
-	fmt.Fprintf(&b, "stop %s\n", resp.Stop)
-	if u := resp.Usage; u != nil {
-		fmt.Fprintf(&b, "usage in %d out %d read %d write %d reasoning %d\n", u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Reasoning)
-	}
-	return strings.TrimSpace(b.String())
+	wirecase.Golden(t, "testdata/*.txt", *update, func(_ *testing.T, _, body string) llm.Model { return answer(body) })
 }
 
 // TestGrows holds that a request starts with the bytes of the one before it.
@@ -320,7 +254,7 @@ func TestAddress(t *testing.T) {
 
 // TestUsed holds that a stream is used once, and that no error shows the key.
 func TestUsed(t *testing.T) {
-	seq := answer(t, `{"error":{"message":"bad key-for-tests"}}`).Stream(t.Context(), hi)
+	seq := answer(`{"error":{"message":"bad key-for-tests"}}`).Stream(t.Context(), hi)
 	_, err := llm.Collect(seq)
 	if err == nil || strings.Contains(err.Error(), "key-for-tests") {
 		t.Error(err)
@@ -330,23 +264,15 @@ func TestUsed(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := llm.Generate(ctx, answer(t, ""), hi); !errors.Is(err, context.Canceled) {
+	if _, err := llm.Generate(ctx, answer(""), hi); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
 
 func FuzzStream(f *testing.F) {
-	files, _ := filepath.Glob("testdata/*.txt")
-	for _, name := range files {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		body, _, _ := strings.Cut(string(b), "\n-----\n")
-		f.Add(body)
-	}
+	wirecase.Seeds(f, "testdata/*.txt")
 	f.Fuzz(func(t *testing.T, body string) {
-		m := openai.NewChat("m", openai.Options{Client: &http.Client{Transport: canned(body)}})
+		m := openai.NewChat("m", openai.Options{Client: wirecase.Canned{Body: body}.Client()})
 		resp, err := llm.Generate(t.Context(), m, hi)
 		if err != nil {
 			return
@@ -371,7 +297,7 @@ func FuzzStream(f *testing.F) {
 		var body2 []byte
 		m = openai.NewChat("m", openai.Options{Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 			body2, _ = io.ReadAll(r.Body)
-			return canned("").RoundTrip(r)
+			return wirecase.Canned{Body: ""}.RoundTrip(r)
 		})}})
 		_, _ = llm.Generate(t.Context(), m, next)
 		if !json.Valid(body2) {
@@ -384,17 +310,11 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func canned(body string) roundTrip {
-	return func(r *http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
-	}
-}
-
 func BenchmarkDelta(b *testing.B) {
 	const deltas = 5000
 	line := `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":" word"},"finish_reason":null}]}` + "\n\n"
 	body := strings.Repeat(line, deltas) + `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
-	m := openai.NewChat("m", openai.Options{Client: &http.Client{Transport: canned(body)}})
+	m := openai.NewChat("m", openai.Options{Client: wirecase.Canned{Body: body}.Client()})
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := llm.Generate(b.Context(), m, hi); err != nil {

@@ -87,6 +87,7 @@ func NewChat(name string, opts Options) *Chat {
 	} else {
 		m.profile = ProfileOf(info.Provider)
 	}
+	m.info.Traits = search(info.Traits, m.profile.Search)
 	m.lessons = wire.LessonsOf(m.url, name, opts.APIKey, chatFields()...)
 	m.key = fmt.Sprintf("%s %s %s %+v %+v", WireChat, info.Provider, name, m.profile, info.Traits)
 	return m
@@ -171,5 +172,6 @@ func chatFields() []wire.Optional {
 		{Name: "prompt_cache_key"},
 		{Name: "safety_identifier"},
 		{Name: "user"},
+		wire.RefusedHosted("tools"),
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"maps"
 	"net/url"
 	"strings"
+
+	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/internal/wire"
 )
 
 // Profile says how a compatible server differs from what most of them do. The
@@ -49,6 +52,10 @@ type Profile struct {
 	// UserField names the user for the provider's abuse checks; default "user".
 	UserField string
 
+	// Search is the type of the tool with which the server searches the web
+	// itself, and ResponsesSearch that on the Responses wire; "": it has none.
+	Search, ResponsesSearch string
+
 	// The rest is about the Responses wire alone.
 
 	// NoInclude leaves include and store out, for servers that keep nothing and
@@ -72,12 +79,12 @@ type Profile struct {
 
 // profiles by provider.
 var profiles = map[string]Profile{
-	"openai":      {MaxField: "max_completion_tokens", Effort: "flat", Minimal: true, Developer: true, CacheKey: true, Custom: true, Files: true, UserField: "safety_identifier", Summary: true, ResultFiles: true, ToolSearch: true},
+	"openai":      {MaxField: "max_completion_tokens", Effort: "flat", Minimal: true, Developer: true, CacheKey: true, Custom: true, Files: true, UserField: "safety_identifier", Summary: true, ResultFiles: true, ToolSearch: true, ResponsesSearch: "web_search"},
 	"azure":       {MaxField: "max_completion_tokens", KeyHeader: "api-key", Effort: "flat", Minimal: true, CacheKey: true, Custom: true, Files: true, Summary: true, ResultFiles: true, ToolSearch: true},
 	"groq":        {MaxField: "max_completion_tokens", Effort: "flat"},
-	"deepseek":    {Effort: "thinking", Reasoning: "reasoning_content", ReasoningAlways: true, NoInclude: true},
-	"xai":         {Effort: "flat", ServerCustom: true, ResponsesCacheKey: true},
-	"openrouter":  {Effort: "nested", Minimal: true, Files: true, Summary: true, ResponsesCacheKey: true},
+	"deepseek":    {Effort: "thinking", Reasoning: "reasoning_content", ReasoningAlways: true, NoInclude: true, ResponsesSearch: "web_search"},
+	"xai":         {Effort: "flat", ServerCustom: true, ResponsesCacheKey: true, ResponsesSearch: "web_search"},
+	"openrouter":  {Effort: "nested", Minimal: true, Files: true, Summary: true, ResponsesCacheKey: true, Search: "openrouter:web_search", ResponsesSearch: "openrouter:web_search"},
 	"vercel":      {Effort: "nested"},
 	"together":    {},
 	"fireworks":   {Effort: "flat"},
@@ -110,6 +117,14 @@ func (p *Profile) defaults() {
 	if p.UserField == "" {
 		p.UserField = "user"
 	}
+}
+
+// search is t without a hosted search where the type of its tool is "".
+func search(t llm.Traits, typ string) llm.Traits {
+	if typ == "" {
+		return wire.Hosts(t)
+	}
+	return wire.Hosts(t, llm.HostedWebSearch)
 }
 
 // Profiles are the profiles of the providers that are known, by name.

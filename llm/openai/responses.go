@@ -57,6 +57,7 @@ func NewResponses(name string, opts Options) *Responses {
 	} else {
 		m.profile = ProfileOf(info.Provider)
 	}
+	m.info.Traits = search(info.Traits, m.profile.ResponsesSearch)
 	m.lessons = wire.LessonsOf(m.url, name, opts.APIKey, responsesFields()...)
 	m.key = fmt.Sprintf("%s %s %s %+v %+v", WireResponses, info.Provider, name, m.profile, info.Traits)
 	return m
@@ -108,6 +109,7 @@ func responsesFields() []wire.Optional {
 		{Name: "prompt_cache_retention"},
 		{Name: "safety_identifier"},
 		{Name: "user"},
+		wire.RefusedHosted("tools"),
 	}
 }
 

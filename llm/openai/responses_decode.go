@@ -423,9 +423,15 @@ func (d *responseDecoder) Response(whole bool) *llm.Response {
 		}
 	}
 	answered := outputs(r.Message.Parts)
+	var searches int64
 	for _, p := range r.Message.Parts {
-		if n, ok := p.(llm.Native); ok && waits(n, answered) {
+		n, ok := p.(llm.Native)
+		switch {
+		case !ok:
+		case waits(n, answered):
 			waiting = append(waiting, n.Kind)
+		case searched(n):
+			searches++
 		}
 	}
 	r.StopDetail = strings.Join(refused, "\n")
@@ -433,8 +439,23 @@ func (d *responseDecoder) Response(whole bool) *llm.Response {
 	if len(waiting) > 0 && r.StopDetail == "" {
 		r.StopDetail = fmt.Sprintf("what the provider asks of its client is not done here: %s", strings.Join(waiting, ", "))
 	}
-	r.Usage, r.Reported = d.usage.both()
+	r.Usage, r.Reported = d.usage.both(searches)
 	return r
+}
+
+// searched reports whether an item is a search of the web; a page that the
+// provider opens or looks through is none.
+func searched(n llm.Native) bool {
+	if n.Kind != "web_search_call" {
+		return false
+	}
+	var it struct {
+		Action struct {
+			Type string `json:"type"`
+		} `json:"action"`
+	}
+	_ = json.Unmarshal(n.Raw, &it) // none is said, then
+	return it.Action.Type == "" || it.Action.Type == "search"
 }
 
 func afterThinking(ps llm.Parts) bool {

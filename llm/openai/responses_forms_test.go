@@ -3,12 +3,12 @@ package openai_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/internal/wirecase"
 	"github.com/cantle-dev/cantle/llm/openai"
 )
 
@@ -22,11 +22,7 @@ func TestResponsesForms(t *testing.T) {
 	more, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "wire", "*", "*", "response.body"))
 	tried := 0
 	for _, f := range append(append(ours, recorded...), more...) {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, _, _ := strings.Cut(string(b), "\n-----\n")
+		body := wirecase.Answer(t, f)
 		events, last := responseEvents(body)
 		if last == nil {
 			continue

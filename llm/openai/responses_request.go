@@ -20,6 +20,10 @@ func (m *Responses) body(req *llm.Request) (*wire.Body, error) {
 	if len(req.Stop) > 0 {
 		return nil, errors.New("the wire " + WireResponses + " has no stop sequences: leave Request.Stop empty, or use the wire " + WireChat)
 	}
+	reasoning, minimal := m.reasoning(req.Effort)
+	req = wire.Hosted(req, func(tool string) bool {
+		return m.info.Traits.Hosts(tool) && !minimal && !m.lessons.Refused(tool)
+	})
 	var o wire.Body
 	o.Value("model", m.info.Name)
 	o.Value("stream", true)
@@ -37,7 +41,7 @@ func (m *Responses) body(req *llm.Request) (*wire.Body, error) {
 	if req.Temperature != nil && !m.info.Traits.NoTemperature && !m.lessons.Refused("temperature") {
 		o.Value("temperature", *req.Temperature)
 	}
-	o.Raw("reasoning", m.reasoning(req.Effort))
+	o.Raw("reasoning", reasoning)
 	if s := req.Schema; s != nil && m.info.Traits.Schema {
 		b := wire.AppendString([]byte(`{"format":{"type":"json_schema","name":`), s.Name)
 		o.Raw("text", append(append(append(b, `,"schema":`...), s.JSON...), "}}"...))
@@ -71,9 +75,11 @@ func (m *Responses) body(req *llm.Request) (*wire.Body, error) {
 	return &o, o.Merge(req.Extra[WireResponses])
 }
 
-func (m *Responses) reasoning(e llm.Effort) []byte {
+// reasoning is how the model is told to think. minimal is an effort with which
+// it does not search.
+func (m *Responses) reasoning(e llm.Effort) (raw []byte, minimal bool) {
 	if !m.info.Traits.Thinking || m.lessons.Refused("reasoning") {
-		return nil
+		return nil, false
 	}
 	var o wire.Body
 	word := string(e)
@@ -88,14 +94,15 @@ func (m *Responses) reasoning(e llm.Effort) []byte {
 	}
 	if word = m.info.Traits.EffortWord(e, word); word != "" && !m.lessons.Refused("reasoning.effort") {
 		o.Value("effort", word)
+		minimal = word == "minimal"
 	}
 	if m.profile.Summary && e != llm.EffortOff && !m.lessons.Refused("reasoning.summary") {
 		o.Value("summary", "auto")
 	}
 	if b := o.Bytes(); len(b) > 2 {
-		return b
+		return b, minimal
 	}
-	return nil
+	return nil, minimal
 }
 
 // custom reports whether t is sent as a custom tool.
@@ -110,7 +117,11 @@ func (m *Responses) choice(req *llm.Request) []byte {
 	case llm.ChoiceTool:
 		kind := "function"
 		for _, t := range req.Tools {
-			if t.Name == c.Name && m.custom(t) {
+			switch {
+			case t.Name != c.Name:
+			case t.Hosted != "":
+				return m.search()
+			case m.custom(t):
 				kind = "custom"
 			}
 		}
@@ -119,10 +130,15 @@ func (m *Responses) choice(req *llm.Request) []byte {
 	return nil
 }
 
+// search is the server's own tool, and the choice of it.
+func (m *Responses) search() []byte {
+	return append(wire.AppendString([]byte(`{"type":`), m.profile.ResponsesSearch), '}')
+}
+
 func (m *Responses) tools(req *llm.Request) ([]byte, error) {
 	// A tool that must be called cannot be one that is yet to be found.
 	deferred := func(t llm.ToolSpec) bool {
-		return t.Deferred && m.profile.ToolSearch && !(req.ToolChoice.Mode == llm.ChoiceTool && req.ToolChoice.Name == t.Name)
+		return t.Deferred && t.Hosted == "" && m.profile.ToolSearch && !(req.ToolChoice.Mode == llm.ChoiceTool && req.ToolChoice.Name == t.Name)
 	}
 	search := false
 	for _, t := range req.Tools {
@@ -136,6 +152,10 @@ func (m *Responses) tools(req *llm.Request) ([]byte, error) {
 	for _, t := range req.Tools {
 		if len(b) > 1 {
 			b = append(b, ',')
+		}
+		if t.Hosted != "" {
+			b = append(b, m.search()...)
+			continue
 		}
 		kind := "function"
 		if m.custom(t) {

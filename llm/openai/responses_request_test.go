@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/internal/wirecase"
 	"github.com/cantle-dev/cantle/llm/openai"
 )
 
@@ -26,7 +27,7 @@ func posted(t testing.TB, name string, opts openai.Options, req *llm.Request) st
 	var body []byte
 	opts.Client = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		body, _ = io.ReadAll(r.Body)
-		return canned(answered).RoundTrip(r)
+		return wirecase.Canned{Body: answered}.RoundTrip(r)
 	})}
 	opts.BaseURL = "http://responses.test/v1"
 	if _, err := llm.Generate(t.Context(), openai.NewResponses(name, opts), req); err != nil {
@@ -311,7 +312,7 @@ func TestResponsesAddress(t *testing.T) {
 		var got *http.Request
 		m := openai.NewResponses("m", openai.Options{APIKey: "key-for-tests", BaseURL: tt.base, Info: llm.Info{Provider: tt.provider}, Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 			got = r
-			return canned(answered).RoundTrip(r)
+			return wirecase.Canned{Body: answered}.RoundTrip(r)
 		})}})
 		if _, err := llm.Generate(t.Context(), m, hi); err != nil || got.URL.RequestURI() != tt.want {
 			t.Errorf("%s is %s, want %s (%v)", tt.base, got.URL, tt.want, err)
@@ -323,7 +324,7 @@ func TestResponsesAddress(t *testing.T) {
 	var got *http.Request
 	m := openai.NewResponses("m", openai.Options{BaseURL: "https://x.openai.azure.com", Query: url.Values{"api-version": {"preview"}}, Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		got = r
-		return canned(answered).RoundTrip(r)
+		return wirecase.Canned{Body: answered}.RoundTrip(r)
 	})}})
 	if _, err := llm.Generate(t.Context(), m, hi); err != nil || got.URL.String() != "https://x.openai.azure.com/openai/v1/responses?api-version=preview" {
 		t.Error(got.URL, err)

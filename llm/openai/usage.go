@@ -14,7 +14,10 @@ type usage struct {
 	Cached     wire.Count  `json:"cached_tokens"`
 	NumCached  wire.Count  `json:"num_cached_tokens"`
 	Reasoning  wire.Count  `json:"reasoning_tokens"`
-	In         struct {
+	Server     struct {
+		Searches wire.Count `json:"web_search_requests"`
+	} `json:"server_tool_use"`
+	In struct {
 		Cached     wire.Count `json:"cached_tokens"`
 		CacheWrite wire.Count `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
@@ -33,6 +36,7 @@ func (u *usage) both() (normal, reported *llm.Usage) {
 		CacheRead:  int64(max(u.In.Cached, u.Hit, u.Cached, u.NumCached)),
 		CacheWrite: int64(u.In.CacheWrite),
 		Reasoning:  int64(max(u.Out.Reasoning, u.Reasoning)),
+		Searches:   int64(u.Server.Searches),
 	}
 	if u.Prompt != nil {
 		r.Input = int64(*u.Prompt)
@@ -64,11 +68,15 @@ type responseUsage struct {
 	Out struct {
 		Reasoning wire.Count `json:"reasoning_tokens"`
 	} `json:"output_tokens_details"`
+	Server struct {
+		Searches *wire.Count `json:"web_search_calls"`
+	} `json:"server_side_tool_usage_details"`
 }
 
 // both returns the usage with the cached tokens netted out, and as reported;
-// nil when the server reported none, which some write as zeros.
-func (u *responseUsage) both() (normal, reported *llm.Usage) {
+// nil when the server reported none, which some write as zeros. searches are
+// the searches that are seen in the answer, for servers that do not count them.
+func (u *responseUsage) both(searches int64) (normal, reported *llm.Usage) {
 	if u == nil || u.Input == 0 && u.Output == 0 {
 		return nil, nil
 	}
@@ -76,7 +84,12 @@ func (u *responseUsage) both() (normal, reported *llm.Usage) {
 		Input: int64(u.Input), Output: int64(u.Output), Reasoning: int64(u.Out.Reasoning),
 		CacheRead: int64(u.In.Cached), CacheWrite: int64(u.In.CacheWrite),
 	}
+	if u.Server.Searches != nil {
+		searches = int64(*u.Server.Searches)
+		r.Searches = searches
+	}
 	n := r
+	n.Searches = searches
 	n.CacheRead = min(n.CacheRead, n.Input)
 	n.CacheWrite = min(n.CacheWrite, n.Input-n.CacheRead)
 	n.Input -= n.CacheRead + n.CacheWrite

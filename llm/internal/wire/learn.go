@@ -180,7 +180,7 @@ func mentioned(said, name string) int {
 
 func refusal(said string) bool {
 	for _, w := range []string{
-		"unsupported", "not support", "n't support", "unrecognized", "unknown", "unexpected", "not permitted", "not allowed",
+		"unsupported", "not support", "n't support", "unrecognized", "unknown", "unexpected", "not permitted", "not allowed", "not enabled",
 		"extra inputs", "extra fields", "deprecated", "invalid parameter", "only works in",
 	} {
 		if strings.Contains(said, w) {
