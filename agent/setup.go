@@ -112,7 +112,7 @@ func (r *runner) resolve() error {
 	r.specs = make([]llm.ToolSpec, len(r.names))
 	for i, name := range r.names {
 		s := r.tools[name].spec
-		r.specs[i] = llm.ToolSpec{Name: s.Name, Description: s.Description, Input: s.Input, Format: s.Format, Deferred: s.Deferred}
+		r.specs[i] = llm.ToolSpec{Name: s.Name, Description: s.Description, Input: s.Input, Format: s.Format, Deferred: s.Deferred, Hosted: s.Hosted}
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ func sound(u *llm.Usage) *llm.Usage {
 		return nil
 	}
 	s := *u
-	for _, n := range []*int64{&s.Input, &s.Output, &s.CacheRead, &s.CacheWrite, &s.CacheWrite1h, &s.Reasoning, &s.ToolPrompt} {
+	for _, n := range []*int64{&s.Input, &s.Output, &s.CacheRead, &s.CacheWrite, &s.CacheWrite1h, &s.Reasoning, &s.ToolPrompt, &s.Searches} {
 		*n = min(max(*n, 0), mostTokens)
 	}
 	s.CacheWrite1h = min(s.CacheWrite1h, s.CacheWrite)

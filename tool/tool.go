@@ -49,6 +49,11 @@ type Spec struct {
 	// Aliases are other names under which rules and lists may speak of it.
 	// The model is told Name only.
 	Aliases []string
+	// Hosted names a tool of the provider's that takes this one's place where
+	// the model has it: see [llm.ToolSpec.Hosted]. No call of it comes, so that
+	// nothing decides on one: whoever offers it has decided. Without an Input
+	// it is for such models alone.
+	Hosted string
 
 	ReadOnly bool // makes no change that the user could notice
 	Parallel bool // may run beside other calls of its turn
