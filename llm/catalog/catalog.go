@@ -24,6 +24,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -52,6 +53,61 @@ type Provider struct {
 	Traits  llm.Traits `json:"traits,omitzero"`
 	Context int        `json:"context,omitempty"`
 	Output  int        `json:"output,omitempty"`
+	// Hosted are the tools that the provider runs for its models.
+	Hosted []Hosted `json:"hosted,omitempty"`
+}
+
+// Hosted is a tool that a provider runs itself, and for which models. In the
+// patterns, each * stands for any text.
+type Hosted struct {
+	Tool   string   `json:"tool"` // of llm.ToolSpec.Hosted
+	Models []string `json:"models"`
+	Not    []string `json:"not,omitempty"`
+	USD    float64  `json:"usd,omitempty"` // a use; 0 is unknown
+}
+
+// has reports whether the model of that name has the tool.
+func (h Hosted) has(model string) bool {
+	is := func(pattern string) bool { return like(pattern, model) }
+	return slices.ContainsFunc(h.Models, is) && !slices.ContainsFunc(h.Not, is)
+}
+
+// like matches a text with a pattern in which each * stands for any text.
+func like(pattern, s string) bool {
+	head, rest, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == s
+	}
+	s, ok := strings.CutPrefix(s, head)
+	if !ok {
+		return false
+	}
+	pieces := strings.Split(rest, "*")
+	last := pieces[len(pieces)-1]
+	for _, piece := range pieces[:len(pieces)-1] {
+		_, after, found := strings.Cut(s, piece)
+		if !found {
+			return false
+		}
+		s = after
+	}
+	return strings.HasSuffix(s, last)
+}
+
+// Host adds to info the tools that the provider runs for the model of that
+// name, and what a search costs where its price is known.
+func (p Provider) Host(model string, info *llm.Info) {
+	for _, h := range p.Hosted {
+		if !h.has(model) || info.Traits.Hosts(h.Tool) {
+			continue
+		}
+		info.Traits.Hosted = append(slices.Clip(info.Traits.Hosted), h.Tool)
+		if h.Tool == llm.HostedWebSearch && h.USD > 0 && info.Price != nil {
+			price := *info.Price
+			price.Search = llm.Dollars(h.USD)
+			info.Price = &price
+		}
+	}
 }
 
 // Template reports whether the base URL has a part that the user must fill in.

@@ -102,6 +102,9 @@ func (r record) model(p Provider) Model {
 		}
 		m.Price = &price
 	}
+	info := llm.Info{Price: m.Price, Traits: m.Traits}
+	p.Host(m.ID, &info)
+	m.Price, m.Traits = info.Price, info.Traits
 	return m
 }
 

@@ -66,6 +66,10 @@ func (o Options) Describe(ref string) (Known, error) {
 		if errors.As(err, &e) && e.Model != "" {
 			k.Near = e.Near
 		}
+		usual.Host(model, &k.Info)
+	}
+	if !same {
+		k.Info.Traits.Hosted = c.Traits.Hosted // the catalog's are the provider's, not the model's
 	}
 	k.OutputFrom = fromIf(k.Info.Output > 0 && k.Catalog != nil, catalog.FromCatalog)
 	reported := 0
@@ -161,7 +165,11 @@ func (r Report) apply(k *Known) {
 		k.Info.Output, k.OutputFrom = r.Output, catalog.FromProvider
 	}
 	if r.Price != nil && !sameRates(r.Price, k.Info.Price) {
-		k.Info.Price, k.PriceFrom = r.Price, catalog.FromProvider
+		price := *r.Price
+		if k.Info.Price != nil && price.Search == 0 {
+			price.Search = k.Info.Price.Search // of which lists say nothing
+		}
+		k.Info.Price, k.PriceFrom = &price, catalog.FromProvider
 	}
 	if r.Images != nil {
 		k.Info.Traits.Images = *r.Images
