@@ -13,7 +13,7 @@ import (
 func Tools(o Options) []tool.Tool {
 	o = o.filled()
 	tools := []tool.Tool{Read(o), Write(o), Edit(o), Bash(o), Jobs(o), Glob(o), Grep(o), TodoWrite(o), WebFetch(o)}
-	if o.Web.Search.URL != "" {
+	if o.Web.Search.URL != "" || o.Web.Hosted {
 		tools = append(tools, WebSearch(o))
 	}
 	return tools

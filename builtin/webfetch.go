@@ -35,6 +35,14 @@ type WebOptions struct {
 	UserAgent string
 	// Search is where WebSearch searches.
 	Search SearchOptions
+	// Hosted lets models search the web by themselves whose provider runs
+	// a search for them ([llm.Traits].Hosted): it takes the place of WebSearch,
+	// which for all others searches at Search or, without an address there, is
+	// not offered. Such a search happens within an answer. It makes no call, so
+	// that no rule, no mode, no hook and no person decides on one, its words go
+	// to the provider and whom it asks, and its pages are read unseen. Set it
+	// only where WebSearch is allowed without a question.
+	Hosted bool
 }
 
 const (

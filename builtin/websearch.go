@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/cantle-dev/cantle/internal/x/fetch"
+	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/tool"
 )
 
@@ -68,14 +69,26 @@ type webSearchIn struct {
 	Query string `json:"query" doc:"what to look for, in a few words" alias:"q,search_query"`
 }
 
-// WebSearch makes the tool that searches the web. It can be used only if
-// [WebOptions.Search] has a URL. A call's Access is the host of the search
-// service.
+// WebSearch makes the tool that searches the web: at [WebOptions.Search], if that
+// has a URL, and a call's Access is then the host of the search service; or, with
+// [WebOptions.Hosted], the search that the model's provider runs, of which no
+// call comes. With both, models that have the second do not use the first.
 func WebSearch(o Options) tool.Tool {
+	hosted := ""
+	if o.Web.Hosted {
+		hosted = llm.HostedWebSearch
+	}
+	if o.Web.Search.URL == "" {
+		return hostedSearch{tool.Spec{
+			Name: "WebSearch", Description: strings.TrimSpace(webSearchText), ReadOnly: true, Parallel: true,
+			Aliases: searchAliases(), Hosted: hosted,
+			Access: func(context.Context, *tool.Call) ([]tool.Access, error) { return nil, errNoSearch },
+		}}
+	}
 	w := &webSearch{o: o.Web.Search, client: o.Web.client(true)}
 	w.Tool = tool.New(tool.Spec{
 		Name: "WebSearch", Description: strings.TrimSpace(webSearchText), ReadOnly: true, Parallel: true,
-		Aliases: []string{"web_search", "websearch", "search_web"},
+		Aliases: searchAliases(), Hosted: hosted,
 		Access: tool.AccessFor(func(_ context.Context, _ *tool.Call, in webSearchIn) ([]tool.Access, error) {
 			u, err := w.url(in)
 			if err != nil {
@@ -85,6 +98,21 @@ func WebSearch(o Options) tool.Tool {
 		}),
 	}, w.call)
 	return w
+}
+
+func searchAliases() []string { return []string{"web_search", "websearch", "search_web"} }
+
+// hostedSearch is WebSearch where the provider's is all that there is.
+type hostedSearch struct{ spec tool.Spec }
+
+var errNoSearch = errors.New("there is no search service to call: WebSearch is run by the provider of models that have it, and web.search.url names none for others")
+
+// Spec is [tool.Tool].Spec.
+func (h hostedSearch) Spec() tool.Spec { return h.spec }
+
+// Call is [tool.Tool].Call. A model that was not offered the tool may still call it.
+func (h hostedSearch) Call(context.Context, *tool.Call) (*tool.Result, error) {
+	return nil, errNoSearch
 }
 
 type webSearch struct {

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cantle-dev/cantle/builtin"
+	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/tool"
 )
 
@@ -150,6 +152,9 @@ func TestWebSearchOptions(t *testing.T) {
 	if offered(builtin.WebOptions{}) || !offered(builtin.WebOptions{Search: builtin.SearchOptions{URL: "http://localhost:8888/?q={query}"}}) {
 		t.Error("WebSearch is not where it should be")
 	}
+	if !offered(builtin.WebOptions{Hosted: true}) {
+		t.Error("the provider's search is not offered")
+	}
 	for query, want := range map[string]string{" ": "empty", strings.Repeat("a", 2000): "at most"} {
 		if _, _, err := search(t, builtin.SearchOptions{URL: "http://localhost:8888/?q={query}"}, query); err == nil || !strings.Contains(err.Error(), want) {
 			t.Error(err)
@@ -162,5 +167,36 @@ func TestWebSearchOptions(t *testing.T) {
 	}
 	if _, _, err := search(t, builtin.SearchOptions{URL: "http://169.254.169.254/?q={query}"}, "x"); err == nil || !strings.Contains(err.Error(), "blocked") {
 		t.Error(err)
+	}
+}
+
+// Which search a model is offered follows from what it has: its provider's, the
+// one that is set up, or none. The provider's is never called here.
+func TestWebSearchHosted(t *testing.T) {
+	at := builtin.SearchOptions{URL: "http://localhost:8888/?q={query}"}
+	for name, c := range map[string]struct {
+		web    builtin.WebOptions
+		hosted string
+		local  bool
+	}{
+		"only here":      {builtin.WebOptions{Search: at}, "", true},
+		"both":           {builtin.WebOptions{Search: at, Hosted: true}, llm.HostedWebSearch, true},
+		"the provider's": {builtin.WebOptions{Hosted: true}, llm.HostedWebSearch, false},
+	} {
+		tl := builtin.WebSearch(builtin.Options{Web: c.web})
+		s := tl.Spec()
+		if s.Hosted != c.hosted || (len(s.Input) > 0) != c.local || !slices.Contains(s.Aliases, "web_search") {
+			t.Errorf("%s: %+v", name, s)
+		}
+		if c.local {
+			continue
+		}
+		call := &tool.Call{Name: "WebSearch", Input: asJSON(m{"query": "x"})}
+		if acc, err := s.Access(t.Context(), call); err == nil || len(acc) > 0 {
+			t.Errorf("%s: a call would be decided on: %v", name, acc)
+		}
+		if _, err := tool.Run(t.Context(), tl, call); err == nil || !strings.Contains(err.Error(), "web.search.url") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
