@@ -92,7 +92,9 @@ var ErrUnavailable = errors.New("the sandbox cannot be had")
 
 // Open opens the sandbox that was named, or the best one. What was named and
 // cannot be had is an error that says what to do; "auto" takes the next one.
-// The runner's policies are held as [Options.Strict] says.
+// The runner's policies are held as [Options.Strict] says. A command of the zero
+// Policy is outside of the sandbox: it runs on this machine with the rights of
+// this program, whatever the sandbox is.
 func Open(ctx context.Context, o Options) (sandbox.Runner, Report, error) {
 	r := Report{Container: container()}
 	name := o.Name
@@ -130,6 +132,9 @@ func Open(ctx context.Context, o Options) (sandbox.Runner, Report, error) {
 	}
 	done := func(run sandbox.Runner, why string) (sandbox.Runner, Report, error) {
 		r.Why, r.Lacks = why, run.Info().Lacks
+		if run.Info().Image {
+			run = beside{run, sandbox.Local(sandbox.LocalOptions{})}
+		}
 		if !o.Strict {
 			run = holding{run}
 		}
@@ -224,6 +229,21 @@ func (p plain) Info() sandbox.Info {
 	return i
 }
 
+// beside is a runner of containers with a way to run commands outside of them.
+type beside struct {
+	sandbox.Runner
+	local sandbox.Runner
+}
+
+func (b beside) Start(ctx context.Context, c *sandbox.Command) (sandbox.Process, error) {
+	if c.Policy.IsZero() {
+		return b.local.Start(ctx, c)
+	}
+	return b.Runner.Start(ctx, c)
+}
+
+func (b beside) Close() error { return errors.Join(b.local.Close(), b.Runner.Close()) }
+
 // holding holds of each policy what its runner can.
 type holding struct{ sandbox.Runner }
 
@@ -240,7 +260,7 @@ func reduce(p sandbox.Policy, i sandbox.Info) sandbox.Policy {
 	}
 	if !i.ReadOnly {
 		p.ReadOnly = nil
-		roots := place.Resolve(p.WriteRoots)
+		roots := place.Resolve(p.Writable())
 		p.Hide = slices.DeleteFunc(slices.Clone(p.Hide), func(h string) bool {
 			real := place.Resolve([]string{h})
 			return p.WriteRoots == nil || len(real) == 0 || place.InAny(real[0], roots)

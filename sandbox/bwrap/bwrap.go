@@ -104,6 +104,7 @@ type confiner struct {
 
 func (c *confiner) Info() sandbox.Info {
 	lacks := []string{
+		"where the network is off, a server that one command leaves running cannot be reached by the next",
 		"Unix sockets that daemons make while a command runs, outside /run, can be connected to",
 		"there is no limit of memory or processes",
 		"a command cannot signal what an earlier one left running",
@@ -111,7 +112,7 @@ func (c *confiner) Info() sandbox.Info {
 	if confine.ABI() < confine.ABIScope {
 		lacks = append(lacks, "where the network is open, so are abstract Unix sockets")
 	}
-	return sandbox.Info{Name: "bubblewrap", Confines: true, ReadOnly: true, Domains: true, Lacks: lacks}
+	return sandbox.Info{Name: "bubblewrap", Confines: true, ReadOnly: true, Domains: true, Temp: true, Lacks: lacks}
 }
 
 func (c *confiner) Close() error { c.proxies.Close(); return nil }
@@ -121,7 +122,7 @@ func (c *confiner) Launch(cmd *sandbox.Command) (*sandbox.Launch, error) {
 	if p.IsZero() {
 		return &sandbox.Launch{}, nil
 	}
-	view, err := mounts(p)
+	view, err := mounts(p, cmd.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: bwrap: %w", err)
 	}
@@ -143,11 +144,15 @@ func (c *confiner) Launch(cmd *sandbox.Command) (*sandbox.Launch, error) {
 	return l, nil
 }
 
-// mounts are the arguments that make a box's view of files.
-func mounts(p sandbox.Policy) ([]string, error) {
-	roots, first := place.Resolve(p.WriteRoots), "--ro-bind"
+// mounts are the arguments that make a box's view of files for a command in dir.
+func mounts(p sandbox.Policy, dir string) ([]string, error) {
+	roots, first := place.Resolve(p.Writable()), "--ro-bind"
 	if p.WriteRoots == nil || slices.Contains(roots, "/") {
 		roots, first = []string{"/"}, "--bind"
+	}
+	tmp, err := place.NewTemp(p, dir, roots)
+	if err != nil {
+		return nil, err
 	}
 	args := []string{first, "/", "/", "--dev", "/dev", "--proc", "/proc"}
 	// Where root runs this, it is the owner of the kernel's settings in any
@@ -156,15 +161,25 @@ func mounts(p sandbox.Policy) ([]string, error) {
 		args = append(args, "--ro-bind-try", "/proc/"+name, "/proc/"+name)
 	}
 	if first == "--ro-bind" || p.NoNetwork {
-		covers, err := daemons(roots)
+		covers, err := daemons(roots, tmp)
 		if err != nil {
 			return nil, err
 		}
 		args = append(args, covers...)
 	}
+	tmp.Mounts(func(source, target string, readOnly bool) {
+		how := "--bind"
+		if readOnly {
+			how = "--ro-bind"
+		}
+		args = append(args, how, source, target)
+	})
 	// A root may be in a hidden directory, and the other way round.
 	var within, around []string
 	for _, h := range place.Resolve(p.Hide) {
+		if !tmp.Shows(h) {
+			continue
+		}
 		if place.InAny(h, roots) {
 			within = append(within, h)
 		} else {
@@ -183,14 +198,16 @@ func mounts(p sandbox.Policy) ([]string, error) {
 	}
 	for _, path := range p.ReadOnly {
 		for _, target := range place.Targets(path, roots) {
-			args = append(args, "--ro-bind", target, target)
+			if tmp.Shows(target) {
+				args = append(args, "--ro-bind", target, target)
+			}
 		}
 	}
 	return append(append(args, hide(within)...), seal(within)...), nil
 }
 
 // daemons covers what others listen at, some with the rights of root.
-func daemons(roots []string) ([]string, error) {
+func daemons(roots []string, tmp place.Temp) ([]string, error) {
 	var args []string
 	dirs := []string{"/run", "/var/run"}
 	for _, dir := range dirs {
@@ -206,7 +223,9 @@ func daemons(roots []string) ([]string, error) {
 	}
 	// What a command itself listens at is in the directories that are its own.
 	own := slices.DeleteFunc(slices.Clone(roots), func(r string) bool { return r == "/" })
-	listening := slices.DeleteFunc(sockets(), func(s string) bool { return place.InAny(s, slices.Concat(own, dirs, []string{"/dev", "/proc"})) })
+	listening := slices.DeleteFunc(sockets(), func(s string) bool {
+		return !tmp.Shows(s) || place.InAny(s, slices.Concat(own, dirs, []string{"/dev", "/proc"}))
+	})
 	if len(listening) > maxSockets {
 		return nil, fmt.Errorf("%w: more than %d Unix sockets outside /run, too many to cover", sandbox.ErrPolicy, maxSockets)
 	}

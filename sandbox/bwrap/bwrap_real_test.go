@@ -55,6 +55,8 @@ func TestRunnerUnderPolicy(t *testing.T) {
 
 func TestEscapes(t *testing.T) { sandboxtest.Escapes(t, open, sandboxtest.EscapeOptions{}) }
 
+func TestTemp(t *testing.T) { sandboxtest.Temp(t, open) }
+
 func TestKilled(t *testing.T) {
 	sandboxtest.Killed(t, open, func(c *sandbox.Command) sandbox.Policy {
 		return sandbox.Policy{WriteRoots: []string{c.Dir}, NoNetwork: true}

@@ -121,26 +121,40 @@ func (c *confiner) args(cmd *sandbox.Command) ([]string, error) {
 	args := []string{
 		"--network", network, "--pids-limit", strconv.Itoa(cmp.Or(c.opts.PIDs, 256)),
 		"--memory", cmp.Or(c.opts.Memory, "512m"), "--cpus", cmp.Or(c.opts.CPUs, "1"),
-		"--read-only", "--tmpfs", "/tmp:rw,exec,mode=1777", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
+		"--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
 		"--user", strconv.Itoa(os.Getuid()) + ":" + strconv.Itoa(os.Getgid()), "--workdir", "/",
 		"--mount", bind(c.opts.Helper, helperPath, "readonly"),
 	}
 	if strings.HasSuffix(c.program, "podman") && os.Getuid() != 0 {
 		args = append(args, "--userns", "keep-id")
 	}
-	roots := place.Resolve(p.WriteRoots)
+	roots := place.Resolve(p.Writable())
 	dir, err := filepath.EvalSymlinks(cmd.Dir)
 	if err != nil {
 		return nil, err
+	}
+	tmp, err := place.NewTemp(p, dir, roots)
+	if err != nil {
+		return nil, err
+	}
+	if tmp.IsZero() {
+		args = append(args, "--tmpfs", "/tmp:rw,exec,mode=1777")
 	}
 	mount := func(path, how string) { args = append(args, "--mount", bind(path, path, how)) }
 	// Without a policy the directory of the command is what it may write.
 	if p.WriteRoots == nil && dir != "/" {
 		roots = []string{dir}
 	}
-	if dir != "/" && !place.InAny(dir, roots) {
+	if dir != "/" && !place.InAny(dir, roots) && (tmp.IsZero() || !place.Under(dir, "/tmp")) {
 		mount(dir, "readonly")
 	}
+	tmp.Mounts(func(source, target string, readOnly bool) {
+		how := ""
+		if readOnly {
+			how = "readonly"
+		}
+		args = append(args, "--mount", bind(source, target, how))
+	})
 	for _, r := range roots {
 		if r == "/" {
 			return nil, fmt.Errorf("%w: all of this machine cannot be shared with a container", sandbox.ErrPolicy)
@@ -187,7 +201,7 @@ func bind(source, target, how string) string {
 
 func info() sandbox.Info {
 	return sandbox.Info{
-		Name: "docker", Confines: true, ReadOnly: true, Domains: true, Image: true,
+		Name: "docker", Confines: true, ReadOnly: true, Domains: true, Temp: true, Image: true,
 		Lacks: []string{
 			"the kernel is this machine's, and the engine runs with the rights of root",
 			"of this machine's files only those of the workspace can be seen",

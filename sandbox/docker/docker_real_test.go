@@ -69,6 +69,8 @@ func TestEscapes(t *testing.T) {
 	sandboxtest.Escapes(t, openT, sandboxtest.EscapeOptions{Self: "/.cantle-supervisor", Uncontrolled: true})
 }
 
+func TestTemp(t *testing.T) { sandboxtest.Temp(t, openT) }
+
 func TestKilled(t *testing.T) {
 	sandboxtest.Killed(t, openT, func(c *sandbox.Command) sandbox.Policy {
 		return sandbox.Policy{WriteRoots: []string{c.Dir}, NoNetwork: true}

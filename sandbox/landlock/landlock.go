@@ -64,7 +64,8 @@ func (c *confiner) Info() sandbox.Info {
 		"files in the workspace cannot be kept from writing, also not .git/hooks and settings",
 		"names in hidden directories can be listed, not read", "files within the workspace cannot be hidden",
 		"modes, times and attributes of files outside can be changed where the user may",
-		"there is no list of domains: the network is on or off",
+		"/tmp is this machine's: temporary files can be made in the folder that TMPDIR names alone",
+		"there is no list of domains: the network is on or off, and where it is off, so is this machine's own",
 		"other processes can be seen",
 		"a command cannot signal what an earlier one left running",
 	}
@@ -95,14 +96,14 @@ func (c *confiner) Launch(cmd *sandbox.Command) (*sandbox.Launch, error) {
 		return refuse("it cannot hide files where all may be written")
 	}
 	for _, h := range p.Hide {
-		for _, w := range p.WriteRoots {
+		for _, w := range p.Writable() {
 			if within(real(h), real(w)) {
 				return refuse(fmt.Sprintf("it cannot hide %s, which is in the writable %s", h, w))
 			}
 		}
 	}
 	return &sandbox.Launch{Confine: &confine.Spec{
-		Landlock: p.WriteRoots != nil, Write: p.WriteRoots, Hide: p.Hide,
+		Landlock: p.WriteRoots != nil, Write: p.Writable(), Hide: p.Hide,
 		// A daemon that listens at a path acts with rights of its own.
 		NoNetwork: p.NoNetwork, NoUnix: c.abi < confine.ABIUnix || p.WriteRoots == nil && p.NoNetwork,
 	}}, nil

@@ -40,7 +40,7 @@ func Profile(p sandbox.Policy, proxy string) (string, error) {
 	if p.WriteRoots != nil {
 		line("(deny file-write*)")
 		line(`(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (literal "/dev/dtracehelper"))`)
-		for _, r := range p.WriteRoots {
+		for _, r := range p.Writable() {
 			q, err := quote(r)
 			if err != nil {
 				return "", err
@@ -57,7 +57,7 @@ func Profile(p sandbox.Policy, proxy string) (string, error) {
 		line("(deny file-write* (subpath %s))", q)
 		// Nor can what it is in be moved away.
 		for dir := filepath.Dir(path); dir != "/" && dir != "."; dir = filepath.Dir(dir) {
-			if !place.InAny(dir, p.WriteRoots) && p.WriteRoots != nil {
+			if !place.InAny(dir, p.Writable()) && p.WriteRoots != nil {
 				break
 			}
 			q, err := quote(dir)

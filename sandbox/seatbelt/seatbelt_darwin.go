@@ -48,7 +48,7 @@ type confiner struct {
 func (c *confiner) Info() sandbox.Info {
 	return sandbox.Info{
 		Name: "seatbelt", Confines: true, ReadOnly: true, Domains: true,
-		Lacks: []string{"services of the system can be asked for what they do for everybody", "a process that makes a session of its own is not ended with the command"},
+		Lacks: []string{"/tmp is this machine's: temporary files can be made in the folder that TMPDIR names alone", "services of the system can be asked for what they do for everybody", "a process that makes a session of its own is not ended with the command"},
 	}
 }
 
@@ -72,7 +72,7 @@ func (c *confiner) Launch(cmd *sandbox.Command) (*sandbox.Launch, error) {
 		l.Env = proxy.Environ(addr)
 	}
 	if p.WriteRoots != nil {
-		p.WriteRoots = place.Resolve(p.WriteRoots)
+		p.WriteRoots = place.Resolve(p.Writable())
 	}
 	p.ReadOnly, p.Hide = place.Resolve(p.ReadOnly), place.Resolve(p.Hide)
 	text, err := Profile(p, addr)

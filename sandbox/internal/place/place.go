@@ -89,7 +89,7 @@ func Key(args []string, p sandbox.Policy) string {
 		}
 		b.WriteByte(0)
 	}
-	for _, list := range [][]string{p.WriteRoots, p.ReadOnly, p.Hide} {
+	for _, list := range [][]string{p.WriteRoots, p.ReadOnly, p.Hide, {p.Temp}} {
 		for _, path := range list {
 			if fi, err := os.Stat(path); err == nil {
 				b.WriteString(identity(fi))
