@@ -90,11 +90,15 @@ func (st *state) findAliases() *aliases {
 	}
 	for _, list := range guards() {
 		for _, gd := range list {
-			if len(gd.names) > 2 || strings.Contains(strings.Join(gd.names, "/"), "*") {
+			if len(gd.names) > 2 || strings.Contains(gd.path, "*") {
 				continue
 			}
-			for _, b := range bases {
-				if name := b + "/" + strings.Join(gd.names, "/"); add(name, nil) && gd.folder && gd.kind != runs {
+			below := bases
+			if gd.anchored {
+				below = []string{""}
+			}
+			for _, b := range below {
+				if name := b + "/" + gd.path; add(name, nil) && gd.folder && gd.kind != runs {
 					children(name, func(n string) { add(n, nil) })
 				}
 			}

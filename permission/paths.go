@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cantle-dev/cantle/internal/x/gitignore"
@@ -22,7 +23,8 @@ type paths struct {
 	list    *gitignore.Stack
 	folded  *gitignore.Stack
 	literal string // the path that the pattern begins with: what it matches lies there or below
-	exact   bool   // literal is the whole pattern
+	exact   bool   // it is for literal, and all that is in it
+	name    string // it is for this name, at any depth
 	all     bool   // it is for the base and all that is in it
 	within  bool   // counts in the workspace alone, at any depth of each of its roots
 }
@@ -81,11 +83,15 @@ func parsePaths(text string, effect Effect, at places) (*paths, error) {
 		}
 		pattern = "/" + strings.Join(kept, "/")
 		p.all = pattern == "/**"
-		lit := 0
-		for lit < len(kept) && !strings.ContainsAny(kept[lit], `*?[\`) {
-			lit++
+		p.literal = p.base
+		for len(kept) > 0 {
+			name, ok := unescaped(kept[0])
+			if !ok {
+				break
+			}
+			p.literal, kept = p.literal+"/"+name, kept[1:]
 		}
-		p.literal, p.exact = strings.Join(append([]string{p.base}, kept[:lit]...), "/"), lit == len(kept)
+		p.exact = !slices.ContainsFunc(kept, func(n string) bool { return n != "**" })
 	} else {
 		pattern = strings.TrimSuffix(pattern, "/")
 	}
@@ -97,6 +103,9 @@ func parsePaths(text string, effect Effect, at places) (*paths, error) {
 		}
 		if name := strings.TrimPrefix(pattern, "**/"); name != "" && !strings.Contains(name, "/") {
 			pattern = name
+			if n, ok := unescaped(name); ok && p.literal == "" {
+				p.name = n
+			}
 		}
 	}
 	if strings.HasPrefix(pattern, "#") {
@@ -116,6 +125,23 @@ func parsePaths(text string, effect Effect, at places) (*paths, error) {
 	var s *gitignore.Stack
 	p.list, p.folded = s.Push("", list), s.Push("", folded)
 	return p, nil
+}
+
+// unescaped is what one name of a pattern is for, if that is one name alone.
+func unescaped(name string) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(name); i++ {
+		switch c := name[i]; {
+		case c == '\\' && i+1 < len(name):
+			i++
+			b.WriteByte(name[i])
+		case strings.IndexByte(`*?[\`, c) >= 0:
+			return "", false
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), name != ""
 }
 
 // slash is a path in the form of patterns: with slashes, the volume as the first

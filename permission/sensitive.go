@@ -30,47 +30,49 @@ func (k kind) String() string {
 
 // sensitivePaths are asked about in every mode. A pattern is the last names of
 // a path, a star standing for any characters of one name; one with a slash at
-// its end is a folder with all that is in it, wherever it lies.
+// its end is a folder with all that is in it. They hold wherever it lies, but
+// for those that begin with a slash.
 var sensitivePaths = map[kind][]string{
 	secret: {
 		// Keys to other machines, and to what is encrypted or signed.
-		".ssh/", ".gnupg/", ".password-store/", ".local/share/keyrings/", ".local/share/kwalletd/", "library/keychains/",
+		".ssh/", ".gnupg/", ".password-store/", ".local/share/keyrings/", ".local/share/kwalletd/", "Library/Keychains/",
 		"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk", "ssh_host_*_key", "krb5.keytab",
 		"*.ppk", "*.kdbx", ".config/age/", ".config/sops/",
 		// Clouds, clusters and registries.
 		".aws/", ".azure/", ".oci/", ".aliyun/", ".bluemix/", ".kube/", ".docker/", ".fly/", ".terraform.d/", ".boto", ".s3cfg",
 		".config/gcloud/", ".config/doctl/", ".config/hcloud/", ".config/scw/", ".config/containers/auth.json", ".config/rclone/", ".config/helm/",
-		"appdata/roaming/gcloud/", "application_default_credentials.json", "credentials.json", "credentials.toml", ".vault-token",
-		"run/secrets/", "var/run/secrets/",
+		"AppData/Roaming/gcloud/", "application_default_credentials.json", "credentials.json", "credentials.toml", ".vault-token",
+		"/run/secrets/", "/var/run/secrets/",
 		// Code hosts, package registries and other programs for developers.
 		".config/gh/", ".config/glab-cli/", ".config/hub", ".config/github-copilot/", ".config/git/credentials", ".git-credentials",
 		".netrc", "_netrc", ".npmrc", ".yarnrc", ".pypirc", ".cargo/credentials", ".gem/credentials", ".m2/settings.xml", ".gradle/gradle.properties",
-		".config/composer/auth.json", ".composer/auth.json", ".nuget/nuget.config", ".config/op/", ".config/1password/", ".config/configstore/",
+		".config/composer/auth.json", ".composer/auth.json", ".nuget/NuGet.Config", ".config/op/", ".config/1password/", ".config/configstore/",
 		".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json", ".config/openai/", ".huggingface/token", ".cache/huggingface/token",
 		// Databases.
 		".pgpass", "pgpass.conf", ".my.cnf", ".mylogin.cnf", ".dbshell",
 		// The environment: of projects, and of processes.
-		".env", ".env.*", "*.env", ".envrc", "proc/*/environ", "proc/*/task/*/environ", "proc/*/mem", "proc/*/task/*/mem", "proc/kcore", "dev/mem", "dev/kmem",
+		".env", ".env.*", "*.env", ".envrc", "/proc/*/environ", "/proc/*/task/*/environ", "/proc/*/mem", "/proc/*/task/*/mem", "/proc/kcore", "/dev/mem", "/dev/kmem",
 		// The system's own.
-		"etc/shadow", "etc/shadow-", "etc/gshadow", "etc/gshadow-", "etc/sudoers", "etc/sudoers.d/", "etc/ssl/private/", "etc/kubernetes/",
+		"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d/", "/etc/ssl/private/", "/etc/kubernetes/",
+		"/private/etc/master.passwd", "/private/etc/sudoers", "/private/etc/sudoers.d/",
 	},
 	private: {
 		".bash_history", ".zsh_history", ".zhistory", ".sh_history", ".ash_history", ".histfile", "fish_history", ".python_history", ".node_repl_history",
-		".psql_history", ".mysql_history", ".sqlite_history", ".rediscli_history", ".mongosh/", ".lesshst", ".viminfo", "consolehost_history.txt",
-		".mozilla/", ".thunderbird/", ".config/google-chrome*/", ".config/chromium/", ".config/bravesoftware/", ".config/microsoft-edge*/",
-		".config/opera*/", ".config/vivaldi/", ".librewolf/", "application support/google/chrome/", "application support/firefox/",
-		"application support/bravesoftware/", "application support/microsoft edge/", "library/safari/", "library/cookies/", "library/messages/", "library/mail/",
-		"google/chrome/user data/", "microsoft/edge/user data/", "bravesoftware/brave-browser/user data/", "mozilla/firefox/profiles/",
+		".psql_history", ".mysql_history", ".sqlite_history", ".rediscli_history", ".mongosh/", ".lesshst", ".viminfo", "ConsoleHost_history.txt",
+		".mozilla/", ".thunderbird/", ".config/google-chrome*/", ".config/chromium/", ".config/BraveSoftware/", ".config/microsoft-edge*/",
+		".config/opera*/", ".config/vivaldi/", ".librewolf/", "Library/Application Support/Google/Chrome/", "Library/Application Support/Firefox/",
+		"Library/Application Support/BraveSoftware/", "Library/Application Support/Microsoft Edge/", "Library/Safari/", "Library/Cookies/", "Library/Messages/", "Library/Mail/",
+		"AppData/Local/Google/Chrome/User Data/", "AppData/Local/Microsoft/Edge/User Data/", "AppData/Local/BraveSoftware/Brave-Browser/User Data/", "AppData/Roaming/Mozilla/Firefox/Profiles/",
 	},
 	runs: {
 		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout",
 		".gitconfig", ".gitmodules", ".ripgreprc", ".mcp.json", ".claude.json", ".inputrc", ".xprofile", ".pam_environment",
-		".git/", "git~1/", ".hg/", ".config/", ".cantle/", ".claude/", ".husky/", ".vscode/", ".idea/", ".local/bin/", "library/launchagents/", "etc/", "proc/sys/",
+		".git/", "git~1/", ".hg/", ".config/", ".cantle/", ".claude/", ".husky/", ".vscode/", ".idea/", ".local/bin/", "Library/LaunchAgents/", "/etc/", "/private/etc/", "/proc/sys/",
 		// What other agents and editors run, and what runs when the project is opened, committed or pushed.
 		".agents/", ".cursor/", ".gemini/", ".codex/", ".zed/", ".fleet/", ".devcontainer/", ".pre-commit-config.yaml", ".lefthook.yml", "lefthook.yml",
 		".github/workflows/", ".github/actions/", ".gitlab-ci.yml", ".gitlab/ci/", ".circleci/", ".buildkite/", ".travis.yml", ".drone.yml", ".woodpecker/", ".woodpecker.yml",
-		"azure-pipelines.yml", "bitbucket-pipelines.yml", "jenkinsfile", ".forgejo/workflows/", ".gitea/workflows/",
-		"var/spool/cron/", "library/launchdaemons/", ".zlogin", ".kshrc", ".cshrc", ".tcshrc", ".login", ".xsession", ".xinitrc", "autostart/",
+		"azure-pipelines.yml", "bitbucket-pipelines.yml", "Jenkinsfile", ".forgejo/workflows/", ".gitea/workflows/",
+		"/var/spool/cron/", "/Library/LaunchDaemons/", ".kshrc", ".cshrc", ".tcshrc", ".login", ".xsession", ".xinitrc",
 	},
 }
 
@@ -79,9 +81,11 @@ var harmless = []string{".env.example", ".env.sample", ".env.template", ".env.di
 
 // A guard is a pattern, made ready.
 type guard struct {
-	kind   kind
-	names  []string
-	folder bool
+	kind     kind
+	names    []string // folded
+	path     string   // as it is written in the table, without slashes around
+	folder   bool
+	anchored bool // the names begin at the root of the file system
 }
 
 // guards are the patterns by their last name; those whose last name has a star
@@ -90,8 +94,9 @@ var guards = sync.OnceValue(func() map[string][]guard {
 	out := map[string][]guard{}
 	for _, k := range []kind{secret, private, runs} {
 		for _, p := range sensitivePaths[k] {
-			g := guard{kind: k, folder: strings.HasSuffix(p, "/")}
-			g.names = strings.Split(strings.TrimSuffix(p, "/"), "/")
+			g := guard{kind: k, folder: strings.HasSuffix(p, "/"), anchored: strings.HasPrefix(p, "/")}
+			g.path = strings.Trim(p, "/")
+			g.names = strings.Split(strings.ToLower(g.path), "/")
 			last := g.names[len(g.names)-1]
 			if strings.Contains(last, "*") {
 				last = "*"
@@ -107,8 +112,8 @@ var guards = sync.OnceValue(func() map[string][]guard {
 
 // at reports whether the guard is for the path that the names up to i make.
 func (g guard) at(names []string, i int) bool {
-	if !g.folder && i != len(names)-1 || i+1 < len(g.names) {
-		return false
+	if !g.folder && i != len(names)-1 || i+1 < len(g.names) || g.anchored && i != len(g.names) {
+		return false // the first name is empty
 	}
 	for j, n := range g.names {
 		if !like(n, names[i+1-len(g.names)+j]) {

@@ -172,9 +172,12 @@ func (st *state) globbed(t touched, pattern, dir string) []touched {
 	last := path.Base(pattern)
 	parent := path.Dir(pattern)
 	if !strings.ContainsAny(parent, `*?[\`) {
-		for name := range guards() {
-			if !strings.ContainsAny(name, "*/") && globName(last, name) {
-				names = append(names, parent+"/"+name)
+		for _, list := range guards() {
+			for _, g := range list {
+				name := path.Base(g.path)
+				if !strings.Contains(name, "*") && globName(last, name) {
+					names = append(names, parent+"/"+name)
+				}
 			}
 		}
 		// Where nothing matches, the pattern stands for itself.
