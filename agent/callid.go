@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"cmp"
+	"encoding/json"
 	"slices"
 
 	"github.com/cantle-dev/cantle/llm"
@@ -32,7 +34,8 @@ const nameless = "unnamed"
 
 // mend returns resp with an id for each call that has none, or one that an
 // earlier call has, and leaves calls out that have neither id nor name: there
-// is nothing to answer in them. resp itself is the model's and is not changed.
+// is nothing to answer in them. Arguments that are not JSON, which no journal
+// could keep, become malformed ones. resp itself is the model's and is not changed.
 func (ids *callIDs) mend(resp *llm.Response, newID func() string) *llm.Response {
 	parts := resp.Message.Parts
 	cloned := false
@@ -51,7 +54,7 @@ func (ids *callIDs) mend(resp *llm.Response, newID func() string) *llm.Response 
 			parts = slices.Delete(parts, i, i+1)
 			i--
 			continue
-		case c.ID != "" && c.Name != "" && !ids.used[c.ID]:
+		case c.ID != "" && c.Name != "" && !ids.used[c.ID] && (c.Input == nil || json.Valid(c.Input)):
 		default:
 			own()
 			for c.ID == "" || ids.used[c.ID] {
@@ -59,6 +62,9 @@ func (ids *callIDs) mend(resp *llm.Response, newID func() string) *llm.Response 
 			}
 			if c.Name == "" {
 				c.Name = nameless
+			}
+			if c.Input != nil && !json.Valid(c.Input) {
+				c.Malformed, c.Input = cmp.Or(c.Malformed, string(c.Input)), json.RawMessage(`{}`)
 			}
 			c.Raw = nil // which has the old id and name
 			parts[i] = c

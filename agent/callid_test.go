@@ -3,6 +3,7 @@ package agent_test
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cantle-dev/cantle/agent"
@@ -49,5 +50,20 @@ func TestCallsWithoutAnIDAreAnswered(t *testing.T) {
 	}
 	if c := bad[0].(llm.ToolCall); c.ID != "" {
 		t.Error("the model's own response was changed")
+	}
+}
+
+func TestArgumentsThatAreNoJSONAreMalformed(t *testing.T) {
+	m := &script{steps: []step{calls(call("1", "Echo", `{"text":`), call("2", "Echo", ""), call("3", "Echo", `{"text":"c"}`)), say("done")}}
+	s := open(t)
+	res, err := run(t, m, agent.Options{Tools: []tool.Tool{echo()}}, s, "go")
+	if err != nil || res.Stop != agent.StopFinished || res.Calls != 2 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	if got := results(m.reqs[1]); len(got) != 3 || !strings.Contains(got[0], `{"text":`) || got[1] != "echo " || got[2] != "echo c" {
+		t.Errorf("%q", got)
+	}
+	if r := s.Repairs(); len(r) != 0 {
+		t.Errorf("%v", r)
 	}
 }

@@ -374,3 +374,60 @@ func TestABackgroundChildThatPanicsHarmsNobody(t *testing.T) {
 		t.Errorf("%+v, %q, warned %v", res, results(m.reqs[1]), warned)
 	}
 }
+
+// TestAnInterruptEndsTheTree: siblings that run beside the child whose call was
+// refused end with it, those in the background too, and nothing is handed over.
+func TestAnInterruptEndsTheTree(t *testing.T) {
+	for _, handedOver := range []bool{false, true} {
+		working := make(chan struct{})
+		slow := tool.New(tool.Spec{Name: "Slow", Access: tool.NoAccess}, func(ctx context.Context, _ struct{}) (string, error) {
+			close(working)
+			<-ctx.Done()
+			return "", context.Cause(ctx)
+		})
+		gate := gating(func(_ context.Context, tn *agent.Turn, c *tool.Call) (*tool.Result, error) {
+			if c.Name == "Echo" && tn.Path != "" {
+				<-working
+				return nil, agent.Interrupt("that is enough")
+			}
+			return nil, nil
+		})
+		var n atomic.Int64
+		kid := func() llm.Model {
+			if n.Add(1) == 1 {
+				return &script{steps: []step{calls(call("1", "Slow", `{}`))}}
+			}
+			return &script{steps: []step{calls(call("1", "Echo", `{}`))}}
+		}
+		bg := &gated{may: make(chan struct{})}
+		o := agent.Options{Middleware: []agent.Middleware{gate}, Tools: []tool.Tool{echo(), slow, spawner(kid, nil), background(bg, nil)}}
+		if handedOver {
+			o.Detach = func(*agent.Stream) { t.Error("a child was handed over") }
+		}
+		m := &script{steps: []step{calls(call("1", "Start", `{}`), call("2", "Agent", `{}`), call("3", "Agent", `{}`), call("4", "Echo", `{}`))}}
+		a, err := agent.New(m, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := open(t)
+		st := a.Stream(t.Context(), s, llm.Text{Text: "go"})
+		ended := map[string]string{}
+		for e, err := range st.Events() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d, ok := e.Data.(agent.RunEnded); ok {
+				ended[e.Path] = string(d.Result.Stop) + ": " + d.Result.Reason
+			}
+		}
+		const want = "interrupted: that is enough"
+		if res := st.Result(); res.Stop != agent.StopInterrupted || len(ended) != 4 || len(s.Dangling()) != 0 {
+			t.Errorf("%+v, %q", res, ended)
+		}
+		for path, how := range ended {
+			if how != want {
+				t.Errorf("%q ended as %q", path, how)
+			}
+		}
+	}
+}

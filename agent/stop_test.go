@@ -71,6 +71,23 @@ func TestEveryStop(t *testing.T) {
 	panics := agent.Options{Middleware: []agent.Middleware{{Name: "p", Gate: func(agent.GateFunc) agent.GateFunc {
 		return func(context.Context, *agent.Turn, *tool.Call) (*tool.Result, error) { panic("in a gate") }
 	}}}}
+	ends := agent.Interrupt("by the user")
+	interrupts := func(m agent.Middleware) agent.Options { return agent.Options{Middleware: []agent.Middleware{m}} }
+	endsGate := interrupts(gating(func(context.Context, *agent.Turn, *tool.Call) (*tool.Result, error) {
+		return nil, fmt.Errorf("a gate: %w", ends)
+	}))
+	endsAsk := asking(func(*agent.Question) (*agent.Answer, error) { return &agent.Answer{OK: true}, ends })
+	endsTool := interrupts(agent.Middleware{Tool: func(agent.ToolFunc) agent.ToolFunc {
+		return func(context.Context, *agent.Turn, *tool.Call) (*tool.Result, error) { return nil, ends }
+	}})
+	endsFatal := interrupts(gating(func(context.Context, *agent.Turn, *tool.Call) (*tool.Result, error) { return nil, tool.Fatal(ends) }))
+	endsModel := interrupts(agent.Middleware{Model: func(agent.ModelFunc) agent.ModelFunc {
+		return func(context.Context, *agent.Turn, *llm.Request) iter.Seq2[llm.Event, error] {
+			return func(yield func(llm.Event, error) bool) { yield(nil, ends) }
+		}
+	}})
+	endsStop := interrupts(agent.Middleware{Stop: func(context.Context, *agent.Turn) (llm.Parts, error) { return nil, ends }})
+	endsPrompt := interrupts(agent.Middleware{Prompt: func(context.Context, *agent.Turn, llm.Parts) (llm.Parts, error) { return nil, ends }})
 	for _, c := range []struct {
 		name   string
 		o      agent.Options
@@ -85,6 +102,13 @@ func TestEveryStop(t *testing.T) {
 		{"a tool rejects", agent.Options{}, []step{two("Reject")}, agent.StopRejected, agent.StatusRejected, "by Reject", false},
 		{"a tool cancels", agent.Options{}, []step{two("Cancel")}, agent.StopCancelled, agent.StatusCancelled, "by Cancel", false},
 		{"a cancel", agent.Options{}, []step{two("Hang")}, agent.StopInterrupted, agent.StatusCancelled, "canceled", false},
+		{"an interrupt by a gate", endsGate, []step{two("Echo")}, agent.StopInterrupted, agent.StatusCancelled, "by the user", false},
+		{"an interrupt by a gate, as fatal", endsFatal, []step{two("Echo")}, agent.StopInterrupted, agent.StatusCancelled, "by the user", false},
+		{"an interrupt by who is asked", endsAsk, []step{calls(call("1", "Echo", `{}`))}, agent.StopInterrupted, agent.StatusCancelled, "by the user", false},
+		{"an interrupt by what wraps tools", endsTool, []step{two("Echo")}, agent.StopInterrupted, agent.StatusCancelled, "by the user", false},
+		{"an interrupt by what wraps the model", endsModel, nil, agent.StopInterrupted, agent.StatusCancelled, "by the user", false},
+		{"an interrupt at the end", endsStop, []step{say("ok")}, agent.StopInterrupted, agent.StatusCancelled, "by the user", false},
+		{"an interrupt of the input", endsPrompt, nil, agent.StopInterrupted, agent.StatusCancelled, "by the user", false},
 		{"a question", pending, []step{calls(call("1", "Echo", `{}`))}, agent.StopPending, agent.StatusPending, "1 question", false},
 		{"a refusal", agent.Options{}, []step{stopped(say("I will not"), llm.StopRefusal)}, agent.StopRefused, agent.StatusRejected, "", false},
 		{"a filter", agent.Options{}, []step{stopped(say("x"), llm.StopContentFilter)}, agent.StopFiltered, agent.StatusRejected, "", false},
@@ -153,7 +177,7 @@ func TestEveryStop(t *testing.T) {
 				}
 				ended = e.Data.(session.RunEnded)
 			}
-			if ended.Stop != string(c.stop) || ended.RunID != res.Run || ended.Turns != res.Turns || (ended.Error != "") != c.err {
+			if ended.Stop != string(c.stop) || ended.RunID != res.Run || ended.Turns != res.Turns || (ended.Error != "") != c.err || !c.err && ended.Reason != res.Reason {
 				t.Errorf("the journal says %+v", ended)
 			}
 			if len(m.steps) != 0 {

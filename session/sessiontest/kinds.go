@@ -38,6 +38,7 @@ func Kinds() []session.Entry {
 		session.Message{
 			Message: llm.Message{Role: llm.RoleUser, Parts: llm.Parts{llm.ToolResult{CallID: "c1", Name: "Read", Parts: llm.Texts("content")}}},
 			Kind:    session.KindResults, Pins: map[string]string{"c1": "skill:x"}, Details: map[string]json.RawMessage{"c1": json.RawMessage(`{"bytes":7}`)},
+			Decisions: map[string]session.Decision{"c1": {By: "reviewer", Reason: "it only reads"}},
 		},
 		session.Compaction{Summary: "what was", Keep: "k4", Clear: []string{"k8/c1"}, Stub: "(cleared)", Reason: "window"},
 		session.Note{Kind: "builtin.file", Data: json.RawMessage(`{"path":"a", "hash" : "x"}`)},
@@ -45,7 +46,7 @@ func Kinds() []session.Entry {
 		session.Label{Target: "k2", Name: "here"},
 		session.Head{Name: "branch"},
 		session.Queued{ID: "k3", Kind: session.KindSteer, Done: true},
-		session.RunEnded{RunID: "r1", Stop: "end", Turns: 2, Usage: usage, Cost: &cost},
+		session.RunEnded{RunID: "r1", Stop: "end", Reason: "because", Turns: 2, Usage: usage, Cost: &cost},
 		session.Unknown{Kind: "from_the_future", Raw: json.RawMessage(`{"z":1,"a":[1.50,"\u00e9"],  "s":"x"}`)},
 		session.Compaction{Undo: "k9"},
 	}
