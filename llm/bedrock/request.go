@@ -311,6 +311,9 @@ func (m *Model) tools(req *llm.Request, used []string, mark []byte) ([]byte, err
 		case llm.ChoiceAny:
 			b = append(b, `,"toolChoice":{"any":{}}`...)
 		case llm.ChoiceTool:
+			if slices.ContainsFunc(specs, func(t llm.ToolSpec) bool { return t.Name == c.Name && t.Hosted != "" }) {
+				break // there is no choice of the provider's own
+			}
 			b = append(wire.AppendString(append(b, `,"toolChoice":{"tool":{"name":`...), c.Name), "}}"...)
 		}
 	}

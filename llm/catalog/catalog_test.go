@@ -365,3 +365,55 @@ func TestFamilies(t *testing.T) {
 		}
 	}
 }
+
+// Which models search the web by themselves, and what a search costs.
+func TestHosted(t *testing.T) {
+	t.Parallel()
+	for ref, want := range map[string]struct {
+		has bool
+		usd float64
+	}{
+		"anthropic:claude-opus-4-8":           {true, 0.01},
+		"anthropic:claude-haiku-4-5-20251001": {true, 0.01},
+		"google:gemini-3.6-flash":             {true, 0.014},
+		"google:gemini-flash-latest":          {true, 0.014},
+		"google:gemini-2.5-pro":               {false, 0}, // not beside tools
+		"openai:gpt-5":                        {true, 0.01},
+		"openai:gpt-4o":                       {false, 0},
+	} {
+		provider, model, _ := strings.Cut(ref, ":")
+		m, err := catalog.Lookup(provider, model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Info().Traits.Hosts(llm.HostedWebSearch) != want.has || m.Price.Search != llm.Dollars(want.usd) {
+			t.Errorf("%s: %v, %v a search", ref, m.Traits.Hosted, m.Price.Search)
+		}
+	}
+	// A model that is not known is told by its name; what has another price is
+	// not changed with it.
+	p, err := catalog.Named("anthropic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	price := llm.Price{Input: 1}
+	info := llm.Info{Price: &price}
+	if p.Host("claude-new", &info); !info.Traits.Hosts(llm.HostedWebSearch) || info.Price.Search == 0 || price.Search != 0 {
+		t.Errorf("%+v %+v", info, price)
+	}
+	info = llm.Info{}
+	if p.Host("other-model", &info); len(info.Traits.Hosted) > 0 {
+		t.Errorf("%+v", info)
+	}
+	for _, p := range catalog.Providers() {
+		models, err := catalog.Models(p.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range p.Hosted {
+			if h.Tool != llm.HostedWebSearch || h.USD < 0 || len(h.Models) == 0 || !slices.ContainsFunc(models, func(m catalog.Model) bool { return m.Traits.Hosts(h.Tool) }) {
+				t.Errorf("%s: %+v is for no model", p.Name, h)
+			}
+		}
+	}
+}

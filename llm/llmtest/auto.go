@@ -69,6 +69,9 @@ func auto(req *llm.Request) (Reply, error) {
 	var r Reply
 	if req.ToolChoice.Mode != llm.ChoiceNone {
 		for _, t := range req.Tools {
+			if t.Hosted != "" && len(t.Input) == 0 {
+				continue // not one to call
+			}
 			if called[t.Name] || req.ToolChoice.Mode == llm.ChoiceTool && req.ToolChoice.Name != t.Name {
 				continue
 			}

@@ -195,6 +195,9 @@ func (c *converseCheck) config(b *converseBody) error {
 					JSON json.RawMessage `json:"json"`
 				} `json:"inputSchema"`
 			} `json:"toolSpec"`
+			System struct {
+				Name string `json:"name"`
+			} `json:"systemTool"`
 		}
 		if err := json.Unmarshal(raw, &t); err != nil {
 			return fmt.Errorf("tools.%d: %w", i, err)
@@ -206,6 +209,9 @@ func (c *converseCheck) config(b *converseBody) error {
 			continue
 		}
 		c.blocks = append(c.blocks, newBlock(raw, false))
+		if t.System.Name == "nova_grounding" {
+			c.search()
+		}
 		if t.Spec == nil {
 			continue // a tool of the provider's
 		}

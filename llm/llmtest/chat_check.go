@@ -164,7 +164,11 @@ func (c *chatCheck) tools(raw json.RawMessage) error {
 		return fmt.Errorf("tools: [] is too short")
 	}
 	for i, t := range list {
-		if t.Type == "custom" {
+		switch t.Type {
+		case "custom":
+			continue
+		case "openrouter:web_search":
+			c.search()
 			continue
 		}
 		if t.Type != "function" || t.Function == nil {

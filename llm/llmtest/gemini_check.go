@@ -194,9 +194,13 @@ func (c *geminiCheck) declare(raw json.RawMessage) error {
 			Parameters  json.RawMessage `json:"parameters"`
 			JSONSchema  json.RawMessage `json:"parametersJsonSchema"`
 		} `json:"functionDeclarations"`
+		Search json.RawMessage `json:"googleSearch"`
 	}
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return fmt.Errorf("function_declarations: %w", err)
+	}
+	if t.Search != nil {
+		c.search()
 	}
 	for i, f := range t.Functions {
 		at := fmt.Sprintf("function_declarations[%d]", i)

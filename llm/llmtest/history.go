@@ -89,6 +89,11 @@ func (h *history) tool(t llm.ToolSpec, names *regexp.Regexp) error {
 	return nil
 }
 
+// search adds the search that the provider runs itself.
+func (h *history) search() {
+	h.req.Tools = append(h.req.Tools, llm.ToolSpec{Name: llm.HostedWebSearch, Hosted: llm.HostedWebSearch})
+}
+
 func (h *history) offers(name string) bool {
 	return slices.ContainsFunc(h.req.Tools, func(t llm.ToolSpec) bool { return t.Name == name })
 }

@@ -211,6 +211,13 @@ func (c *messagesCheck) tool(raw json.RawMessage) error {
 			return fmt.Errorf("input_schema: must be a schema with type \"object\", not %s", describe(t.Input))
 		}
 	}
+	if strings.HasPrefix(t.Type, "web_search_") {
+		if t.Name != "web_search" {
+			return fmt.Errorf("name: must be web_search, not %q", t.Name)
+		}
+		c.req.Tools = append(c.req.Tools, llm.ToolSpec{Name: t.Name, Hosted: llm.HostedWebSearch})
+		return nil
+	}
 	c.req.Tools = append(c.req.Tools, llm.ToolSpec{Name: t.Name, Description: t.Description, Input: t.Input, Deferred: t.Deferred})
 	return nil
 }

@@ -151,6 +151,8 @@ func (c *responsesCheck) offer(raw json.RawMessage) error {
 		return fmt.Errorf("type: missing required parameter")
 	case "function", "custom":
 		return c.tool(llm.ToolSpec{Name: t.Name, Description: t.Description, Input: t.Parameters, Format: t.Format, Deferred: t.Deferred}, chatNames)
+	case "web_search", "openrouter:web_search":
+		c.search()
 	}
 	return nil // a tool of the provider's
 }
