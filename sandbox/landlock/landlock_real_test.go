@@ -39,6 +39,8 @@ func TestEscapes(t *testing.T) { sandboxtest.Escapes(t, open, sandboxtest.Escape
 
 func TestTemp(t *testing.T) { sandboxtest.Temp(t, open) }
 
+func TestGit(t *testing.T) { sandboxtest.Git(t, open) }
+
 func TestKilled(t *testing.T) {
 	sandboxtest.Killed(t, open, func(c *sandbox.Command) sandbox.Policy {
 		return sandbox.Policy{WriteRoots: []string{c.Dir}, NoNetwork: true}

@@ -236,7 +236,7 @@ func TestRunner(t *testing.T, open func(t *testing.T) sandbox.Runner) {
 		}
 	})
 	t.Run("background", func(t *testing.T) {
-		forms := []string{"sleep 300 & echo $! >pid; echo hi", "nohup sleep 300 >/dev/null 2>&1 & echo $! >pid; echo hi"}
+		forms := []string{"sleep 300 & echo $! >pid; echo hi", "(trap '' HUP; exec sleep 300) >/dev/null 2>&1 & echo $! >pid; echo hi"}
 		if run.Info().Sweeps {
 			forms = append(forms,
 				"setsid sh -c 'echo $$ >pid; exec sleep 300' & until [ -s pid ]; do :; done; echo hi",

@@ -1,0 +1,203 @@
+package sandbox
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxModules bounds how many repositories within one are looked at.
+const maxModules = 256
+
+// Git says what a [Policy] needs so that git works in dir, an absolute path, and
+// so that nothing that git runs can be changed: of write, what is outside of
+// dir; of readOnly, hooks, configuration, and files that say where these are.
+//
+// The repository may be that of a directory above, and its data elsewhere, as of
+// a worktree or a submodule; these are taken for what .git says only if they say
+// so too. Of the repository that a worktree shares with others it is what a
+// commit needs. Where a repository has no folder of hooks, an empty one is made,
+// since what is not there cannot be protected.
+//
+// Not covered are repositories that commands make, and configuration that is
+// included by another.
+func Git(dir string) (write, readOnly []string) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, nil
+	}
+	top := real
+	for ; ; top = filepath.Dir(top) {
+		if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil {
+			break
+		}
+		if top == filepath.Dir(top) {
+			return nil, nil
+		}
+	}
+	dot := filepath.Join(top, ".git")
+	fi, err := os.Stat(dot)
+	if err != nil {
+		return nil, nil
+	}
+	if fi.IsDir() {
+		if !isGit(dot) {
+			return nil, nil
+		}
+		if top != real {
+			write = append(write, dot)
+		}
+		return write, gitParts(dot, top)
+	}
+	readOnly = append(readOnly, dot)
+	data, ok := gitLink(dot, "gitdir:")
+	if !ok {
+		return nil, readOnly
+	}
+	if shared, ok := gitLink(filepath.Join(data, "commondir"), ""); ok {
+		if back, ok := gitLink(filepath.Join(data, "gitdir"), ""); !ok || !same(back, dot) || !isGit(shared) || filepath.Dir(filepath.Dir(data)) != shared {
+			return nil, readOnly
+		}
+		write = append(write, data)
+		for _, name := range []string{"objects", "refs", "logs"} {
+			write = append(write, filepath.Join(shared, name))
+		}
+		readOnly = append(readOnly, filepath.Join(data, "commondir"), filepath.Join(data, "gitdir"), filepath.Join(data, "config.worktree"))
+		return write, append(readOnly, hooksPath(shared, top)...)
+	}
+	if at := gitSetting(data, "worktree"); !isGit(data) || at == "" || !same(join(data, at), top) {
+		return nil, readOnly
+	}
+	return append(write, data), append(readOnly, gitParts(data, top)...)
+}
+
+// gitParts are what must not be written of a repository whose data is in data.
+func gitParts(data, top string) []string {
+	// It is there unless somebody took care that it is not; if it cannot be made,
+	// a command cannot make it either.
+	_ = os.Mkdir(filepath.Join(data, "hooks"), 0o777)
+	out := append([]string{filepath.Join(data, "hooks"), filepath.Join(data, "config"), filepath.Join(data, "config.worktree")}, hooksPath(data, top)...)
+	for _, w := range entries(filepath.Join(data, "worktrees")) {
+		for _, name := range []string{"commondir", "gitdir", "config.worktree"} {
+			out = append(out, filepath.Join(data, "worktrees", w, name))
+		}
+	}
+	// Git looks into submodules by itself.
+	left := maxModules
+	var modules func(dir string, depth int)
+	modules = func(dir string, depth int) {
+		for _, name := range entries(dir) {
+			if left--; left < 0 || depth > 8 {
+				return
+			}
+			if m := filepath.Join(dir, name); isGit(m) {
+				out = append(out, gitParts(m, "")...)
+			} else {
+				modules(m, depth+1)
+			}
+		}
+	}
+	modules(filepath.Join(data, "modules"), 0)
+	if left < 0 { // too many to be told apart
+		out = append(out, filepath.Join(data, "modules"))
+	}
+	return out
+}
+
+// hooksPath is the folder of hooks that the configuration names, if it does.
+func hooksPath(data, top string) []string {
+	at := gitSetting(data, "hookspath")
+	if at == "" || strings.HasPrefix(at, "~") || top == "" {
+		return nil
+	}
+	dir := join(top, at)
+	if rest, err := filepath.Rel(top, dir); err == nil && filepath.IsLocal(rest) {
+		if root, err := os.OpenRoot(top); err == nil {
+			_ = root.MkdirAll(rest, 0o777)
+			root.Close()
+		}
+	}
+	return []string{dir}
+}
+
+// gitSetting is a setting of the section core of a repository's configuration.
+func gitSetting(data, name string) string {
+	b, err := os.ReadFile(filepath.Join(data, "config"))
+	if err != nil {
+		return ""
+	}
+	section, value := "", ""
+	for line := range strings.Lines(string(b)) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			head, rest, _ := strings.Cut(line[1:], "]")
+			section, line = strings.ToLower(strings.TrimSpace(head)), strings.TrimSpace(rest)
+		}
+		key, v, ok := strings.Cut(line, "=")
+		if ok && section == "core" && strings.EqualFold(strings.TrimSpace(key), name) {
+			value = strings.ReplaceAll(strings.Trim(strings.TrimSpace(v), `"`), `\\`, `\`)
+		}
+	}
+	return value
+}
+
+// gitLink is the directory that a file of git names after a word.
+func gitLink(file, word string) (string, bool) {
+	fi, err := os.Stat(file)
+	if err != nil || !fi.Mode().IsRegular() || fi.Size() > 8<<10 {
+		return "", false
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", false
+	}
+	to, ok := strings.CutPrefix(strings.TrimRight(string(b), "\r\n"), word)
+	if to = strings.TrimSpace(to); !ok || to == "" || strings.ContainsAny(to, "\x00\n") {
+		return "", false
+	}
+	real, err := filepath.EvalSymlinks(join(filepath.Dir(file), to))
+	return real, err == nil
+}
+
+func join(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+func same(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// isGit reports whether a directory is what git takes for a repository's data.
+func isGit(dir string) bool {
+	for _, name := range []string{"objects", "refs"} {
+		if fi, err := os.Stat(filepath.Join(dir, name)); err != nil || !fi.IsDir() {
+			return false
+		}
+	}
+	_, err := os.Lstat(filepath.Join(dir, "HEAD"))
+	return err == nil
+}
+
+// entries are the names of directories in dir.
+func entries(dir string) []string {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	list = slices.DeleteFunc(list, func(e fs.DirEntry) bool { return !e.IsDir() })
+	names := make([]string, len(list))
+	for i, e := range list {
+		names[i] = e.Name()
+	}
+	return names
+}

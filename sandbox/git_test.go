@@ -1,0 +1,72 @@
+//go:build unix
+
+package sandbox_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cantle-dev/cantle/sandbox"
+)
+
+// TestGitIsNotLed: a folder that says that its repository is another's is given
+// nothing of it.
+func TestGitIsNotLed(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/bin/sh", "-ec", `git init -q victim; git -C victim commit -q --allow-empty -m x; git -C victim worktree add -q ../tree
+mkdir plain link faked commondir stray loop deep deep/a deep/a/b secret; echo key >secret/id
+ln -s ../victim/.git link/.git
+echo "gitdir: $PWD/victim/.git" >faked/.git
+echo "gitdir: $PWD/victim/.git/worktrees/tree" >commondir/.git
+echo "gitdir: $PWD/secret" >stray/.git
+echo "gitdir: .git" >loop/.git
+mkdir deep/.git # no repository
+mkdir own own/data own/data/objects own/data/refs; echo ref >own/data/HEAD; echo "$PWD/victim/.git" >own/data/commondir; echo "$PWD/own/.git" >own/data/gitdir; echo "gitdir: data" >own/.git
+mkdir -p module/objects module/refs sub; echo ref >module/HEAD; printf '[core]\n\tworktree = ../victim\n' >module/config; echo "gitdir: ../module" >sub/.git`)
+	cmd.Dir = base
+	cmd.Env = []string{
+		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nonexistent", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	for _, name := range []string{"plain", "faked", "commondir", "stray", "loop", "deep", "deep/a/b", "own", "sub", "no such"} {
+		write, _ := sandbox.Git(filepath.Join(base, name))
+		if len(write) > 0 {
+			t.Errorf("%s: may write %v", name, write)
+		}
+	}
+	// A link is in the folder that commands may write; what it leads to is not.
+	if write, _ := sandbox.Git(base + "/link"); len(write) > 0 {
+		t.Errorf("a link: may write %v", write)
+	}
+	write, readOnly := sandbox.Git(base + "/tree")
+	if data := base + "/victim/.git/worktrees/tree"; !slices.Contains(write, data) || !slices.Contains(readOnly, base+"/tree/.git") || !slices.Contains(readOnly, data+"/commondir") {
+		t.Errorf("a worktree: %v, not %v", write, readOnly)
+	}
+	for _, w := range write {
+		if w == base+"/victim/.git" || strings.HasSuffix(w, "hooks") {
+			t.Errorf("a worktree may write %s", w)
+		}
+	}
+	_, readOnly = sandbox.Git(base + "/victim")
+	for _, want := range []string{"hooks", "config", "worktrees/tree/gitdir"} {
+		if !slices.Contains(readOnly, base+"/victim/.git/"+want) {
+			t.Errorf("%s is not protected: %v", want, readOnly)
+		}
+	}
+	if _, err := os.Stat(base + "/victim/.git/hooks"); err != nil {
+		t.Error(err)
+	}
+}
