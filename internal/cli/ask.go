@@ -6,18 +6,29 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"slices"
 	"strings"
 	"sync"
+	"time"
+	"unicode/utf8"
 
 	"github.com/cantle-dev/cantle/agent"
 )
 
-// asker puts questions to the person at the terminal.
+// asker puts questions to the person at the terminal. What is approved is what
+// is shown: nothing of it is masked, and nothing can be allowed of which a part
+// was left out.
 type asker struct {
 	e   Env
 	out *textOut // nil where the answer is not shown as it comes
 	src *source
-	mu  sync.Mutex
+	// saved are the files for the rules of this project and of everywhere, by
+	// their destinations; one that has none is not offered.
+	saved map[string]string
+	mu    sync.Mutex
+	// late is set when a question ended without its answer, which may still come.
+	late bool
 }
 
 func newAsker(e Env, out output, src *source) *asker {
@@ -25,38 +36,33 @@ func newAsker(e Env, out output, src *source) *asker {
 	return &asker{e: e, out: t, src: src}
 }
 
-// why is the data of a gate's question.
-type why struct {
-	Reason string `json:"reason"`
-	Firm   bool   `json:"firm"` // the answer is for this call alone, and a person's
-	// Suggest are the rules that "always" grants, as they will be kept.
-	Suggest []struct {
-		Rule    string `json:"rule"`
-		Matched int    `json:"matched"`
-		Of      int    `json:"of"`
-	} `json:"suggest"`
+// choice is an answer that can be given by a word.
+type choice struct {
+	key, word string
+	says      string // "" is not listed
+	data      string // with a yes
 }
 
-// always is the choice of being asked no more, in words, and the answer for it.
-func (w why) always() (choice, data string) {
-	if len(w.Suggest) == 0 {
-		return "[a]lways this tool", `"always"`
+// choices are the ways not to be asked again, each with the rules that it saves
+// and where.
+func (a *asker) choices(q *agent.Question, w why) []choice {
+	if q.Kind != "approve" || q.Call == nil || w.Firm {
+		return nil
 	}
-	var rules []string
-	for _, s := range w.Suggest {
-		r := oneLine(s.Rule)
-		if s.Of > 0 {
-			r += fmt.Sprintf(" (would have matched %d of %d)", s.Matched, s.Of)
+	rules := w.rules()
+	if rules == "" {
+		return nil
+	}
+	data := func(to string) string { return fmt.Sprintf(`{"permission.reply":{"always":%q}}`, to) }
+	out := []choice{{"a", "always", "[a]lways in this session: " + rules, data("session")}}
+	for _, c := range []struct{ key, word, says, to string }{
+		{"p", "project", "always in this [p]roject", "localSettings"}, {"u", "user", "always for this [u]ser, everywhere", "userSettings"},
+	} {
+		if file := a.saved[c.to]; file != "" {
+			out = append(out, choice{c.key, c.word, fmt.Sprintf("%s: %s; saved in %s", c.says, rules, inLine(file)), data(c.to)})
 		}
-		rules = append(rules, r)
 	}
-	return "[a]lways in this session: " + strings.Join(rules, ", "), `{"permission.reply":{"always":"session"}}`
-}
-
-func whyOf(q *agent.Question) why {
-	var w why
-	_ = json.Unmarshal(q.Data, &w) // other questions have other data
-	return w
+	return out
 }
 
 // ask waits for the answer. A terminal that is closed answers nothing: the
@@ -64,60 +70,117 @@ func whyOf(q *agent.Question) why {
 func (a *asker) ask(ctx context.Context, _ *agent.Turn, q *agent.Question) (*agent.Answer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if ctx.Err() != nil { // it ended while others were asked
+		return nil, context.Cause(ctx)
+	}
 	if a.out != nil {
 		a.out.pause()
 	}
-	w := whyOf(q)
-	a.show(q, w, maxPreview)
+	w, p := whyOf(q), paneOf(a.e)
+	v := pose(q, w, p)
 	// What was typed before the question was seen is no answer to it.
 	defer a.src.aside()()
-	prompt, choices := "Allow?", "[y]es / [n]o"
-	switch {
-	case q.Call == nil:
-		prompt = "Go on?"
-	case !w.Firm:
-		choice, _ := w.always()
-		choices += " / " + choice
+	a.show(v)
+	if err := a.src.calm(ctx, settling); err != nil {
+		return nil, err
 	}
-	if cut(q) {
-		choices += " / [d]iff in full"
+	return a.answer(ctx, q, v, a.choices(q, w), p)
+}
+
+// settling is how long what is typed is still for what was there before the
+// question.
+const settling = 300 * time.Millisecond
+
+func (a *asker) show(v question) {
+	lines := slices.Concat([]string{""}, v.head, v.body[:v.cut])
+	if more := len(v.body) - v.cut; more > 0 {
+		lines = append(lines, fmt.Sprintf("  … %d more lines", more))
 	}
+	a.say(append(lines, v.tail...)...)
+}
+
+func (a *asker) say(lines ...string) { _, _ = io.WriteString(a.e.Err, strings.Join(lines, "\n")+"\n") }
+
+func (a *asker) answer(ctx context.Context, q *agent.Question, v question, always []choice, p pane) (*agent.Answer, error) {
+	whole := v.cut == len(v.body)
 	for {
-		fmt.Fprintf(a.e.Err, "%s %s, or say what to do instead: ", prompt, choices)
-		line, err := a.src.line(ctx)
+		line, err := a.read(ctx, q, v, always, whole, p)
 		if err != nil {
 			fmt.Fprintln(a.e.Err)
-			if errors.Is(err, io.EOF) {
+			switch {
+			case gone(err):
 				err = agent.ErrPending
+			case errors.Is(ctx.Err(), context.DeadlineExceeded):
+				a.late = true
+				a.say("Not allowed: " + inLine(err.Error()) + ".")
 			}
 			return nil, err
 		}
-		switch t := strings.TrimSpace(line); strings.ToLower(t) {
-		case "y", "yes":
-			return &agent.Answer{OK: true}, nil
-		case "a", "always":
-			if w.Firm || q.Call == nil {
-				fmt.Fprintln(a.e.Err, "This is asked each time.")
+		t := strings.TrimSpace(line)
+		word := strings.ToLower(t)
+		is := func(c choice) bool { return word == c.key || word == c.word }
+		switch i := slices.IndexFunc(always, is); {
+		case word == "y" || word == "yes" || i >= 0:
+			if !whole {
+				a.say("It was not all shown: d shows the rest.")
 				continue
 			}
-			_, data := w.always()
-			return &agent.Answer{OK: true, Data: []byte(data)}, nil
-		case "n", "no", "":
+			out := &agent.Answer{OK: true}
+			if i >= 0 {
+				out.Data = json.RawMessage(always[i].data)
+			}
+			return out, nil
+		case word == "a" || word == "always" || word == "p" || word == "project" || word == "u" || word == "user":
+			a.say("This is asked each time.")
+		case word == "d" || word == "diff":
+			if whole = a.all(ctx, v, p) || whole; !whole {
+				a.say("Its end was not reached.")
+			}
+		case word == "n" || word == "no":
 			return &agent.Answer{Reason: "the user said no"}, nil
-		case "d", "diff":
-			a.show(q, w, 0)
+		case utf8.RuneCountInString(t) < 2:
+			a.say("Answer with one of the letters, or say what to do instead.")
 		default:
+			a.say("Not allowed; the model is told what you said.")
 			return &agent.Answer{Reason: "the user said: " + clean(t)}, nil
 		}
 	}
 }
 
-// maxPreview bounds the lines of a diff that a question shows unasked; a
-// command is always shown whole.
-const maxPreview = 200
+// read puts the prompt and reads a line.
+func (a *asker) read(ctx context.Context, q *agent.Question, v question, always []choice, whole bool, p pane) (string, error) {
+	prompt, short := "Allow?", "[y]es / [n]o"
+	if q.Call == nil {
+		prompt = "Go on?"
+	}
+	switch tall := p.high > 0 && len(v.body) > p.high-maxAround; {
+	case !whole:
+		always, short = nil, fmt.Sprintf("[d] shows all %d lines, then it can be allowed / [n]o", len(v.body))
+	case tall || v.cut < len(v.body):
+		short += fmt.Sprintf(" / [d] shows all %d lines", len(v.body))
+	}
+	for _, c := range always {
+		a.say("  " + c.says)
+		short += " / [" + c.key + "]"
+	}
+	fmt.Fprintf(a.e.Err, "%s %s, or say what to do instead: ", prompt, short)
+	return a.src.line(ctx)
+}
 
-func cut(q *agent.Question) bool {
-	return q.Call != nil && q.Call.Preview != nil && q.Call.Preview.Text == "" && strings.Count(q.Call.Preview.Diff, "\n") > maxPreview
+// all shows the whole body, and reports whether its end was come to.
+func (a *asker) all(ctx context.Context, v question, p pane) bool {
+	if done, ok := a.page(ctx, v.body, p); ok {
+		return done
+	}
+	a.say(v.body...)
+	return true
+}
+
+// gone reports whether err is that the terminal, or whoever wrote the input, is
+// gone: that is no answer.
+func gone(err error) bool {
+	_, ok := errors.AsType[*fs.PathError](err)
+	return ok || errors.Is(err, io.EOF)
 }
 
 // about is what a question that is about no call says.
@@ -127,46 +190,4 @@ func about(q *agent.Question) string {
 		return l.Text
 	}
 	return string(q.Data)
-}
-
-// show shows what a question is about; most 0 is all of a diff.
-func (a *asker) show(q *agent.Question, w why, most int) {
-	c := q.Call
-	who := ""
-	if q.Path != "" {
-		who = " (" + q.Path + ")"
-	}
-	if c == nil {
-		fmt.Fprintf(a.e.Err, "\n%s%s: %s\n", oneLine(q.Kind), oneLine(who), visible(about(q)))
-		return
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s%s wants to run", oneLine(c.Name), oneLine(who))
-	if w.Reason != "" {
-		fmt.Fprintf(&b, " (%s)", oneLine(w.Reason))
-	}
-	b.WriteString(":\n")
-	switch p := c.Preview; {
-	case p == nil:
-		b.WriteString(visible(string(c.Input)) + "\n")
-	case p.Text != "":
-		b.WriteString(visible(p.Text) + "\n")
-	default:
-		b.WriteString(oneLine(p.Title) + "\n")
-		lines := strings.Split(strings.TrimRight(visible(p.Diff), "\n"), "\n")
-		n := len(lines)
-		if most > 0 {
-			n = min(n, most)
-		}
-		b.WriteString(strings.Join(lines[:n], "\n") + "\n")
-		if more := len(lines) - n; more > 0 {
-			fmt.Fprintf(&b, "… %d more lines\n", more)
-		}
-	}
-	for _, acc := range c.Access {
-		if c.Preview == nil || acc.Target != c.Preview.Text {
-			fmt.Fprintf(&b, "  %s %s\n", acc.Op, oneLine(acc.Target))
-		}
-	}
-	_, _ = io.WriteString(a.e.Err, b.String())
 }

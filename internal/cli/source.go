@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 )
 
 // source is standard input for whoever reads it by turns: the prompt, which
@@ -129,4 +130,35 @@ func (s *source) aside() func() {
 	held := s.buf
 	s.buf = nil
 	return func() { s.buf = append(held, s.buf...) }
+}
+
+// calm drops what is typed in the moment that follows: somebody was still typing
+// when a question came.
+func (s *source) calm(ctx context.Context, d time.Duration) error {
+	f, ok := s.r.(*os.File)
+	if !ok || !s.tty {
+		return nil
+	}
+	late := time.After(d)
+	for {
+		select {
+		case c, more := <-s.ch: // nil has none
+			if s.err = c.err; !more {
+				s.err = io.EOF
+			}
+			if s.err != nil && !errors.Is(s.err, io.EOF) || !more {
+				return nil // the read says so
+			}
+			s.err = nil
+		case <-late:
+			flush(f)
+			select {
+			case <-s.ch:
+			default:
+			}
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }

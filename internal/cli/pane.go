@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// pane is where a question is shown.
+type pane struct {
+	wide, high int  // of the terminal; 0: there is none whose size is known
+	colour     bool // it knows SGR
+	screen     bool // it can show another screen in the place of its own
+}
+
+// paneOf is what standard error is.
+func paneOf(e Env) pane {
+	p := pane{screen: e.ErrTTY && e.Getenv != nil && e.Getenv("TERM") != "dumb" && e.Getenv("TERM") != ""}
+	p.colour = p.screen && e.Getenv("NO_COLOR") == ""
+	if f, ok := e.Err.(*os.File); ok && e.ErrTTY {
+		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
+			p.wide, p.high = w, h
+		}
+	}
+	return p
+}
+
+// A text that is not ours stands behind a bar, so that no line of it can be
+// taken for one of the question.
+const (
+	bar     = "  │ " // a line of the text begins
+	further = "  ┆ " // it goes on
+)
+
+const (
+	strong = "\x1b[1;4m"
+	usual  = "\x1b[0m"
+)
+
+// lay is a text in lines behind a bar, none wider than the terminal, with what
+// is of the spans made plain.
+func (p pane) lay(s string, spans []span, source bool) ([]string, oddness) {
+	how := revealing{source: source}
+	if !p.colour {
+		how.open, how.shut = "»", "«"
+	}
+	cells, odd := how.reveal(strings.TrimSuffix(s, "\n"), spans)
+	var lines []string
+	var b strings.Builder
+	head, wide, on := bar, 0, false
+	most := p.wide - columns(bar) - 1 // the last column is left: terminals differ in when they go on
+	mark := func(sign, sgr string) {
+		if p.colour {
+			b.WriteString(sgr)
+		} else {
+			b.WriteString(sign)
+			wide++
+		}
+	}
+	flush := func(next string) {
+		if on && p.colour {
+			b.WriteString(usual)
+		}
+		lines = append(lines, head+b.String())
+		b.Reset()
+		head, wide = next, 0
+		if on && p.colour {
+			b.WriteString(strong)
+		}
+	}
+	for _, c := range cells {
+		if c.on != on && !c.soft {
+			if !c.on || !c.end { // an end of a line alone shows nothing
+				on = c.on
+				if on {
+					mark(how.open, strong)
+				} else {
+					mark(how.shut, usual)
+				}
+			}
+		}
+		switch {
+		case c.end:
+			flush(bar)
+		case c.soft:
+			if wide > 0 {
+				flush(further)
+			}
+		default:
+			if p.wide > 0 && most > 0 && wide > 0 && wide+c.wide > most {
+				flush(further)
+			}
+			b.WriteString(c.text)
+			wide += c.wide
+		}
+	}
+	if on {
+		mark(how.shut, usual)
+		on = false
+	}
+	flush(bar)
+	return lines, odd
+}
+
+// inLine is all of a text in one line: a name, a rule, a reason.
+func inLine(s string) string {
+	text, _ := inLineOdd(s)
+	return text
+}
+
+func inLineOdd(s string) (string, oddness) {
+	cells, odd := revealing{line: true}.reveal(s, nil)
+	var b strings.Builder
+	for _, c := range cells {
+		b.WriteString(c.text)
+	}
+	return b.String(), odd
+}
