@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/cantle-dev/cantle/llm"
@@ -370,38 +371,61 @@ func (d *decoder) Response(whole bool) *llm.Response {
 	return r
 }
 
+// detail is an item of reasoning_details on its way: its fields, and the texts
+// of those that are sent in pieces.
+type detail struct {
+	fields map[string]json.RawMessage
+	texts  map[string]*strings.Builder
+}
+
+// pieced are the fields of an item that are sent in pieces.
+var pieced = [...]string{"text", "summary", "data"}
+
+// add takes a piece of the item.
+func (d *detail) add(it map[string]json.RawMessage) {
+	for k, v := range it {
+		if slices.Contains(pieced[:], k) && set(d.fields[k]) {
+			if d.texts[k] == nil {
+				d.texts[k] = &strings.Builder{}
+				d.texts[k].WriteString(str(d.fields[k]))
+			}
+			d.texts[k].WriteString(str(v))
+		} else if k == "signature" && str(v) != "" || !set(d.fields[k]) {
+			d.fields[k] = v
+		}
+	}
+}
+
+func (d *detail) json() json.RawMessage {
+	for k, t := range d.texts {
+		d.fields[k] = wire.AppendString(nil, t.String())
+	}
+	b, _ := json.Marshal(d.fields) // raw JSON marshals
+	return b
+}
+
 // merged joins the streamed pieces of one item of reasoning_details, which is
 // how it goes back.
 func merged(items []json.RawMessage) []json.RawMessage {
 	var out []json.RawMessage
-	var last map[string]json.RawMessage
-	flush := func() {
-		if last != nil {
-			b, _ := json.Marshal(last) // raw JSON marshals
-			out = append(out, b)
-			last = nil
-		}
-	}
+	var last *detail
 	for _, raw := range items {
 		var it map[string]json.RawMessage
 		if json.Unmarshal(raw, &it) != nil {
 			continue
 		}
-		if last == nil || !sameItem(last, it) {
-			flush()
-			last = it
+		if last != nil && sameItem(last.fields, it) {
+			last.add(it)
 			continue
 		}
-		for k, v := range it {
-			switch {
-			case (k == "text" || k == "summary" || k == "data") && set(last[k]):
-				last[k], _ = json.Marshal(str(last[k]) + str(v)) // a string marshals
-			case k == "signature" && str(v) != "" || !set(last[k]):
-				last[k] = v
-			}
+		if last != nil {
+			out = append(out, last.json())
 		}
+		last = &detail{it, map[string]*strings.Builder{}}
 	}
-	flush()
+	if last != nil {
+		out = append(out, last.json())
+	}
 	return out
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -309,6 +310,32 @@ func FuzzStream(f *testing.F) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Pieces of an item of reasoning_details are joined in a time that grows with
+// them, and not with its square.
+func TestDetailsAreJoinedAtOnce(t *testing.T) {
+	const n = 10_000
+	var b strings.Builder
+	for range n {
+		b.WriteString(`data: {"choices":[{"index":0,"delta":{"reasoning_details":[{"type":"reasoning.text","text":"sixteen letters.","index":0}]}}]}` + "\n\n")
+	}
+	b.WriteString(`data: {"choices":[{"index":0,"delta":{"content":"ok"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n")
+	before, after := new(runtime.MemStats), new(runtime.MemStats)
+	runtime.ReadMemStats(before)
+	r, err := llm.Generate(t.Context(), answer(b.String()), hi)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(after)
+	th, ok := r.Message.Parts[0].(llm.Thinking)
+	if !ok || len(th.Text) != 16*n || strings.Count(string(th.Raw), "sixteen letters.") != n || strings.Count(string(th.Raw), "reasoning.text") != 1 {
+		t.Fatalf("%T of %d bytes", r.Message.Parts[0], len(th.Text))
+	}
+	// Joined one by one they would be more than 1.6 GB.
+	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 400<<20 {
+		t.Errorf("%d MB", bytes>>20)
+	}
+}
 
 func BenchmarkDelta(b *testing.B) {
 	const deltas = 5000

@@ -114,11 +114,14 @@ func (o Options) Resolve(ref string) (full, provider, model string, err error) {
 	return "", "", "", err
 }
 
+// standIn is the name under which the program has a model that only plays one.
+const standIn = "demo"
+
 // Find returns what is known of a provider.
 func (o Options) Find(name string) (Custom, error) {
 	known, unknown := catalog.Named(name)
 	out := Custom{Provider: known, Profile: name}
-	names := []string{"demo"}
+	names := []string{standIn}
 	for _, c := range o.Providers {
 		names = append(names, c.Name)
 		if c.Name != name {
@@ -127,7 +130,11 @@ func (o Options) Find(name string) (Custom, error) {
 		out = c.over(out)
 		unknown = nil
 	}
-	if unknown != nil {
+	switch {
+	case unknown == nil:
+	case name == standIn:
+		return out, fmt.Errorf("provider: %w %q: it is the stand-in of the program cantle, which makes it itself and opens it before any other; in a program of your own, llm/demo.New makes it, and llm/llmtest.New a model with a script", ErrUnknown, name)
+	default:
 		for _, p := range catalog.Providers() {
 			names = append(names, p.Name)
 		}

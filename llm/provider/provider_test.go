@@ -399,3 +399,14 @@ func TestStall(t *testing.T) {
 		})
 	}
 }
+
+// The stand-in is the program's: who asks for it here learns where it is.
+func TestStandIn(t *testing.T) {
+	_, err := provider.Open("demo:offline", provider.Options{})
+	if !errors.Is(err, provider.ErrUnknown) || !strings.Contains(err.Error(), "llm/demo.New") || strings.Contains(err.Error(), "did you mean") {
+		t.Error(err)
+	}
+	if _, err := provider.Open("deno:offline", provider.Options{}); err == nil || !strings.Contains(err.Error(), "did you mean demo") {
+		t.Error(err)
+	}
+}
