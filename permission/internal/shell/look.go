@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"github.com/cantle-dev/cantle/tool"
 )
 
@@ -116,19 +118,12 @@ func (w *walker) run(at int, text Word) {
 		w.roughly(at, text.Text)
 		return
 	}
+	posix := w.posix
+	if !listed(inBash, c.Name()) {
+		posix = c.Name() != "bash"
+	}
 	w.through(at, false, func() {
-		file, err := parse(text.Text)
-		var why string
-		switch {
-		case err != nil:
-			why = fmt.Sprintf("the text that %s runs is not parsable", c.Name())
-		case depthOf(text.Text) > w.o.MaxDepth:
-			why = "nested too deep"
-		default:
-			if reasons := append(suspectBytes(text.Text), suspectSyntax(text.Text, file)...); len(reasons) > 0 {
-				why = "in the text that " + c.Name() + " runs: " + reasons[0].Text
-			}
-		}
+		file, why := inner(text.Text, w.o.MaxDepth, posix, c.Name())
 		if why != "" {
 			w.reasonAt(c.Start, c.End, Misread, why)
 			for _, view := range views(text.Text) {
@@ -136,15 +131,41 @@ func (w *walker) run(at int, text Word) {
 			}
 			return
 		}
-		outer, place, home, lost := w.text, w.place, w.noHome, w.lost
-		w.text = text.Text
+		outer, place, home, lost, was := w.text, w.place, w.noHome, w.lost, w.posix
+		w.text, w.posix = text.Text, posix
 		w.place |= InText
 		w.file(file)
-		w.text, w.place = outer, place
+		w.text, w.place, w.posix = outer, place, was
 		if c.Name() != "eval" && c.Name() != "trap" {
 			w.noHome, w.lost = home, lost
 		}
 	})
+}
+
+// inBash are the builtins that run a text in the shell itself.
+const inBash = ` eval trap mapfile readarray complete compgen `
+
+// inner parses a text that is run by another shell, or again by this one. Where
+// that is not known to be bash, a text that only bash reads in this way is none
+// of which anything can be said.
+func inner(text string, depth int, posix bool, name string) (file *syntax.File, why string) {
+	if depthOf(text) > depth {
+		return nil, "nested too deep"
+	}
+	file, err := parse(text)
+	if err != nil {
+		return nil, "the text that " + name + " runs is not parsable"
+	}
+	if reasons := append(suspectBytes(text), suspectSyntax(text, file)...); len(reasons) > 0 {
+		return nil, "in the text that " + name + " runs: " + reasons[0].Text
+	}
+	if posix {
+		other, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
+		if err != nil || !sameTree(file, other) {
+			return nil, "the text that " + name + " runs is one that only bash reads in this way"
+		}
+	}
+	return file, ""
 }
 
 // roughly adds the commands of a text in doubt.
@@ -205,7 +226,7 @@ func (w *walker) look(at int) {
 		w.words(at, false, c.Words[2:], nil)
 		return
 	}
-	w.redefines(c)
+	w.builtin(at)
 	if r, ok := t.programs[name]; ok {
 		w.program(at, r)
 	}
@@ -227,62 +248,10 @@ func inShell(via []string) bool {
 	return true
 }
 
-// redefines finds the builtins that change what later commands mean.
-func (w *walker) redefines(c *Command) {
-	if w.doubt {
-		return
-	}
-	say := func(kind Kind, text string) { w.reasonAt(c.Start, c.End, kind, text) }
-	rest := c.Words[1:]
-	switch c.Name() {
-	case "alias", "unalias", "shopt", "enable", "hash", "unset":
-		if len(rest) > 0 || c.Name() == "enable" {
-			say(Redefine, c.Name()+" changes what later commands mean")
-		}
-	case "read", "mapfile", "readarray", "getopts", "local", "export", "declare", "typeset", "readonly", "let":
-		for _, word := range rest {
-			if !word.Known || strings.ContainsAny(word.Text, "[]") {
-				say(Computed, "a name of a variable that is computed, or has a subscript")
-				return
-			}
-			if (c.Name() == "read" || c.Name() == "mapfile" || c.Name() == "readarray") && isName(word.Text) && !ownVariable(word.Text) {
-				say(Redefine, c.Name()+" sets a variable that programs may read")
-				return
-			}
-		}
-	case "printf":
-		if len(rest) > 0 && (!rest[0].Known || strings.HasPrefix(rest[0].Text, "-v")) {
-			say(Redefine, "printf may set a variable")
-		}
-	case "wait":
-		if slices.ContainsFunc(rest, func(w Word) bool { return !w.Known || strings.HasPrefix(w.Text, "-") }) {
-			say(Redefine, "wait may set a variable")
-		}
-	case "test", "[":
-		for i, word := range rest {
-			if !word.Known && word.Many || word.Known && (word.Text == "-v" || word.Text == "-R") {
-				if i+1 < len(rest) && rest[i+1].Known && isName(rest[i+1].Text) {
-					continue
-				}
-				say(Computed, "a test of a variable evaluates the subscript in its name")
-				return
-			}
-			if !word.Known && word.Prefix == "" && i == 0 && len(rest) > 1 {
-				say(Computed, "a test that is computed")
-				return
-			}
-		}
-	}
-}
-
 // shell looks into sh -c and its kind.
 func (w *walker) shell(at int) {
 	c := w.out.Commands[at]
-	say := func(kind Kind, text string) {
-		if !w.doubt {
-			w.reasonAt(c.Start, c.End, kind, text)
-		}
-	}
+	say := func(kind Kind, text string) { w.say(at, kind, text) }
 	rest := c.Words[1:]
 	text, stdin := false, false
 	i := 0
@@ -310,38 +279,39 @@ func (w *walker) shell(at int) {
 			i++
 			continue
 		}
-		if s[1] == '-' || strings.Trim(s[1:], "abcefhiklmnprstuvxBCDEHPToO") != "" {
-			say(Opaque, "a flag of "+c.Name()+" that is not known")
-			continue
+		// -k, -B, -O and others change how the text is read.
+		if strings.Trim(s[1:], "cefhilnprstuvxCETo") != "" || s[0] == '+' {
+			say(Opaque, "a flag of "+c.Name()+" that is not known, or changes how it reads")
+			if s[1] == '-' {
+				continue
+			}
 		}
 		text = text || strings.Contains(s, "c")
 		stdin = stdin || strings.Contains(s, "s")
-		if strings.ContainsAny(s, "oO") {
-			i++
+		for range strings.Count(s, "o") + strings.Count(s, "O") {
+			if i++; i < len(rest) && !(rest[i].Known && listed(" pipefail errexit nounset xtrace noglob noclobber noexec verbose ", rest[i].Text)) {
+				say(Opaque, "a setting of "+c.Name()+" that changes how it reads")
+			}
 		}
 	}
 	operands := rest[min(i, len(rest)):]
+	if !listed(" bash sh dash ash ", c.Name()) && (text || len(operands) == 0) {
+		say(Opaque, "the language of "+c.Name()+" is not known")
+	}
 	switch {
 	case text && len(operands) > 0:
-		switch c.Name() {
-		case "fish", "csh", "tcsh", "pwsh", "powershell", "rbash":
-			say(Opaque, "the language of "+c.Name()+" is not known")
-		}
 		w.run(at, operands[0])
 		if len(operands) > 1 {
 			say(Computed, "words that the text of "+c.Name()+" may run")
 			w.doubtful(at, operands[1:])
 		}
 	case text:
-	case len(operands) > 0 && !stdin:
+	case len(operands) > 0 && !stdin && !w.standardInput(operands[0]):
 		w.access(at, tool.Read, operands[0], false)
 		w.access(at, tool.Exec, operands[0], false)
+	case len(rest) == 1 && (rest[0].Text == "--version" || rest[0].Text == "--help"):
 	default:
-		for _, r := range c.Redirects {
-			if strings.HasPrefix(r.Op, "<<") {
-				w.run(at, r.Target)
-			}
-		}
+		w.stdin(at)
 	}
 	if !text && len(operands) > 1 {
 		w.doubtful(at, operands[1:])

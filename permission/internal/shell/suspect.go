@@ -62,9 +62,16 @@ func suspectSyntax(text string, file *syntax.File) (reasons []Reason) {
 			mark(n, true)
 		case *syntax.DblQuoted:
 			mark(n, false)
+			if q := quotedWithin(n); q != nil {
+				add(q, "quotes within an expansion within quotes, which do not quote there")
+			}
 		case *syntax.Redirect:
 			if n.Hdoc != nil {
-				mark(n.Hdoc, quotedDelimiter(n.Word))
+				plain := quotedDelimiter(n.Word)
+				mark(n.Hdoc, plain)
+				if q := quotedWithin(n.Hdoc); q != nil && !plain {
+					add(q, "quotes within an expansion within quotes, which do not quote there")
+				}
 			}
 		case *syntax.ProcSubst:
 			if documentsOutside(n, n.Rparen) {
@@ -106,6 +113,38 @@ func suspectSyntax(text string, file *syntax.File) (reasons []Reason) {
 			return reasons
 		}
 	}
+}
+
+// quotedWithin finds single quotes in an expansion of what is itself quoted:
+// in "${x:-'$(id)'}" bash takes them for letters and runs id, the parser takes
+// them for quotes.
+func quotedWithin(n syntax.Node) (found syntax.Node) {
+	depth := 0 // of expansions
+	var open []bool
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case nil:
+			last := len(open) - 1
+			if open[last] {
+				depth--
+			}
+			open = open[:last]
+			return true
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			return false // quotes are quotes again
+		case *syntax.SglQuoted:
+			if depth > 0 && found == nil {
+				found = n
+			}
+		case *syntax.ParamExp, *syntax.ArithmExp:
+			depth++
+			open = append(open, true)
+			return true
+		}
+		open = append(open, false)
+		return true
+	})
+	return found
 }
 
 // documentsOutside says that a here-document of a substitution lies behind it.

@@ -111,7 +111,10 @@ func listed(list, name string) bool {
 	return name != "" && strings.Contains(list, " "+name+" ")
 }
 
-func harmlessVariable(name string) bool {
+func harmlessVariable(name string, value Word) bool {
+	if strings.HasSuffix(name, "PAGER") && value.Known && (value.Text == "" || value.Text == "cat") {
+		return true
+	}
 	return listed(harmless, name) || strings.HasPrefix(name, "LC_")
 }
 

@@ -23,6 +23,8 @@ type walker struct {
 	dirs        outcome
 	lost        bool // no cd makes the directory known again
 	noHome      bool // HOME may be set
+	ifs         bool // IFS may be set
+	posix       bool // in a text that some other shell than bash runs
 	err         error
 	steps       *int // of looking through, over the whole analysis
 }
@@ -75,6 +77,7 @@ func (w *walker) file(f *syntax.File) {
 		case *syntax.Lit:
 			w.noHome = w.noHome || strings.Contains(n.Value, "HOME")
 			w.lost = w.lost || strings.Contains(n.Value, "CDPATH")
+			w.ifs = w.ifs || strings.Contains(n.Value, "IFS")
 		case *syntax.SglQuoted:
 			w.noHome = w.noHome || strings.Contains(n.Value, "HOME=")
 		}
@@ -160,10 +163,18 @@ func (w *walker) plain(s *syntax.Stmt) {
 	case *syntax.CaseClause:
 		w.caseClause(c)
 	case *syntax.TimeClause:
+		at := len(w.out.Commands)
 		w.stmt(c.Stmt)
+		if dashed(c.Stmt) && at < len(w.out.Commands) {
+			w.reason(c, Misread, "a flag of time, which is not one to every shell")
+			w.doubtful(at, w.out.Commands[at].Words[1:])
+		}
 	case *syntax.CoprocClause:
 		if c.Name != nil {
 			w.inner(c.Name)
+			if !ownVariable(c.Name.Lit()) {
+				w.reason(c.Name, Redefine, "a coprocess that sets a variable which programs may read")
+			}
 		}
 		w.subshell(InBackground, func() { w.stmt(c.Stmt) })
 	case *syntax.FuncDecl:
@@ -180,6 +191,15 @@ func (w *walker) plain(s *syntax.Stmt) {
 	default:
 		w.reason(s, Opaque, "a form of command that is not understood")
 	}
+}
+
+// dashed says that a command begins with a dash.
+func dashed(s *syntax.Stmt) bool {
+	if s == nil {
+		return false
+	}
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	return ok && len(call.Args) > 0 && strings.HasPrefix(call.Args[0].Lit(), "-")
 }
 
 func (w *walker) binary(b *syntax.BinaryCmd) {
@@ -377,7 +397,7 @@ func (w *walker) assign(c *Command, a *syntax.Assign) {
 	start, end := w.span(a)
 	c.Assigns = append(c.Assigns, Assign{
 		Name: a.Name.Value, Value: value, Start: start, End: end,
-		Harmless: harmlessVariable(a.Name.Value) && a.Array == nil && a.Index == nil,
+		Harmless: harmlessVariable(a.Name.Value, value) && a.Array == nil && a.Index == nil,
 	})
 }
 
@@ -438,6 +458,7 @@ func (w *walker) emit(c Command) {
 	if len(c.Words) > 0 {
 		w.look(at)
 	}
+	w.variables(at)
 }
 
 // ownVariable says that a variable is the script's own: no program is known to

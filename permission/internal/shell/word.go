@@ -35,7 +35,7 @@ func (w *walker) expand(word *syntax.Word) []Word {
 	pieces := w.pieces(word.Parts, false, nil)
 	start, end := w.span(word)
 	lists, ok := braces(pieces)
-	if !ok {
+	if !ok || w.posix && hasBrace(pieces) && len(lists) > 1 {
 		// What brace expansion would make of it is unsure.
 		text, _ := spell(pieces)
 		return []Word{{Text: text, Many: true, Start: start, End: end}}
@@ -212,6 +212,9 @@ func (w *walker) pieces(parts []syntax.WordPart, inQuotes bool, out []piece) []p
 			out = w.pieces(part.Parts, true, out)
 		case *syntax.ParamExp:
 			many := !inQuotes
+			if w.number(part) {
+				many = false
+			}
 			if p := part.Param; p != nil && (p.Value == "@" || p.Value == "*") || part.Index != nil || part.Names != 0 {
 				many = true
 			}
@@ -233,7 +236,7 @@ func (w *walker) pieces(parts []syntax.WordPart, inQuotes bool, out []piece) []p
 			out = append(out, piece{text: streamPrefix, kind: quoted}, piece{text: w.source(part), kind: unknown})
 		case *syntax.ArithmExp:
 			w.arithmetic(part.X)
-			out = append(out, piece{text: w.source(part), kind: unknown, many: !inQuotes})
+			out = append(out, piece{text: w.source(part), kind: unknown, many: !inQuotes && w.ifs})
 		case *syntax.ExtGlob:
 			w.reason(part, Misread, "an extended pattern, which bash reads in another way unless extglob is on")
 			out = append(out, piece{text: w.source(part), kind: unknown, many: true})
@@ -268,6 +271,14 @@ func literal(s string, inQuotes bool, out []piece) []piece {
 		out = append(out, piece{text: s[i : i+1], kind: kind})
 	}
 	return out
+}
+
+// number says that an expansion is a number, which is one word in any case.
+func (w *walker) number(p *syntax.ParamExp) bool {
+	if w.ifs || p.Param == nil {
+		return false
+	}
+	return p.Length || (p.Short || p.Exp == nil && p.Slice == nil && p.Repl == nil && !p.Excl) && listed(" ? # $ ", p.Param.Value)
 }
 
 // constant is the value of an expansion that is known: $HOME.
