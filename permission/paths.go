@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/cantle-dev/cantle/internal/x/gitignore"
 )
 
@@ -27,6 +29,7 @@ type paths struct {
 	name    string // it is for this name, at any depth
 	all     bool   // it is for the base and all that is in it
 	within  bool   // counts in the workspace alone, at any depth of each of its roots
+	bars    bool   // a restriction: it holds in whatever form a name is composed
 }
 
 // parsePaths reads the matcher of a rule over paths.
@@ -37,7 +40,10 @@ func parsePaths(text string, effect Effect, at places) (*paths, error) {
 	if strings.HasPrefix(text, "!") {
 		return nil, errors.New(`exceptions are not possible: begin with \! for a name that begins with it`)
 	}
-	p := &paths{}
+	if strings.HasPrefix(text, "$") || strings.HasPrefix(text, "file:") {
+		return nil, errors.New("it stands for a path as it is written: begin with ~/ for home, and with // for an absolute path")
+	}
+	p := &paths{bars: effect != Allow}
 	root := slash(at.root)
 	pattern := text
 	switch {
@@ -121,7 +127,11 @@ func parsePaths(text string, effect Effect, at places) (*paths, error) {
 	if list.Len() == 0 {
 		return nil, errors.New("the pattern matches nothing")
 	}
-	folded, _ := gitignore.Parse([]byte(strings.ToLower(pattern)))
+	folded, _ := gitignore.Parse([]byte(strings.ToLower(norm.NFC.String(pattern))))
+	if p.bars && !ascii(pattern) {
+		list, _ = gitignore.Parse([]byte(norm.NFC.String(pattern)))
+		p.base = norm.NFC.String(p.base)
+	}
 	var s *gitignore.Stack
 	p.list, p.folded = s.Push("", list), s.Push("", folded)
 	return p, nil
@@ -179,6 +189,9 @@ func (p *paths) has(name string, roots []string, fold bool) bool {
 func (p *paths) from(base, name string, fold bool) bool {
 	name = slash(name)
 	list := p.list
+	if (p.bars || fold) && !ascii(name) {
+		base, name = norm.NFC.String(base), norm.NFC.String(name)
+	}
 	if fold {
 		base, name, list = strings.ToLower(base), strings.ToLower(name), p.folded
 	}
@@ -191,6 +204,15 @@ func (p *paths) from(base, name string, fold bool) bool {
 		return p.all
 	}
 	return list.Ignored(rel, false)
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
 }
 
 // below reports whether the pattern can only match what lies in the folder.

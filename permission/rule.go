@@ -114,6 +114,9 @@ func ownName(name string) string {
 	return name
 }
 
+// ToolName is a tool's own name for any name by which rules may speak of it.
+func ToolName(name string) string { return ownName(name) }
+
 func familyOf(own string) family {
 	switch own {
 	case "Bash":

@@ -30,7 +30,6 @@ import (
 	"strings"
 
 	"github.com/cantle-dev/cantle/permission"
-	"github.com/cantle-dev/cantle/tool"
 )
 
 // Case is one line of a file of cases.
@@ -68,6 +67,18 @@ type Setup struct {
 	} `json:"annotations,omitzero"`
 	// ToolDefinitionChanged: the tool is not what it was when it was allowed.
 	ToolDefinitionChanged bool `json:"tool_definition_changed,omitempty"`
+	// Sandbox is how commands are confined.
+	Sandbox *Sandbox `json:"sandbox,omitempty"`
+	// Yes: whoever started the program said yes in advance.
+	Yes bool `json:"yes,omitempty"`
+}
+
+// Sandbox is a [permission.Sandbox].
+type Sandbox struct {
+	Holds    bool     `json:"holds,omitempty"`
+	Auto     bool     `json:"auto,omitempty"`
+	Network  bool     `json:"network,omitempty"`
+	Excluded []string `json:"excluded,omitempty"`
 }
 
 // Options configure [Run].
@@ -176,8 +187,8 @@ func (c *Case) check() error {
 	return nil
 }
 
-// Decide decides on the case. Rules that are refused decide as those do that
-// deny everything: with them, nothing runs.
+// Decide decides on the case. An allow rule that is refused grants nothing; a
+// restriction that is refused decides as one does that denies everything.
 func (c *Case) Decide(o Options) permission.Verdict {
 	g, r, err := c.request(o)
 	if err != nil {
@@ -189,7 +200,12 @@ func (c *Case) Decide(o Options) permission.Verdict {
 func (c *Case) request(o Options) (*permission.Gate, permission.Request, error) {
 	base := o.Base
 	if c.Rules != nil {
-		base.Rules, base.Layers = permission.Rules{Allow: c.Rules.Allow, Deny: c.Rules.Deny, Ask: c.Rules.Ask}, nil
+		base.Rules, base.Layers = permission.Rules{Deny: c.Rules.Deny, Ask: c.Rules.Ask}, nil
+		for _, r := range c.Rules.Allow {
+			if permission.CheckRule(r) == nil {
+				base.Rules.Allow = append(base.Rules.Allow, r)
+			}
+		}
 	}
 	if c.Mode != "" {
 		base.Mode = permission.Mode(c.Mode)
@@ -209,6 +225,10 @@ func (c *Case) request(o Options) (*permission.Gate, permission.Request, error) 
 		}
 		base.FS = newTree(base.Roots[0], base.Home, setup)
 		readOnly, changed = setup.Annotations.ReadOnlyHint, setup.ToolDefinitionChanged
+		base.Yes = base.Yes || setup.Yes
+		if s := setup.Sandbox; s != nil {
+			base.Sandbox = &permission.Sandbox{Holds: func() bool { return s.Holds }, Auto: s.Auto, Network: s.Network, Excluded: s.Excluded}
+		}
 	}
 	if changed {
 		base.Changed = func(string) bool { return true }
@@ -217,63 +237,10 @@ func (c *Case) request(o Options) (*permission.Gate, permission.Request, error) 
 	if err != nil {
 		return nil, permission.Request{}, err
 	}
-	spec, acc, err := c.call(base.Roots[0], base.Home)
+	spec, acc, err := c.call(base.Roots[0], base.Home, base.Sandbox != nil)
 	if err != nil {
 		return nil, permission.Request{}, err
 	}
 	spec.ReadOnly = spec.ReadOnly || readOnly
 	return g, permission.Request{Spec: spec, Input: c.Input, Dir: base.Roots[0], Access: acc}, nil
-}
-
-// call is what the built-in tool of that name would say of the input.
-func (c *Case) call(dir, home string) (spec tool.Spec, acc []tool.Access, err error) {
-	spec.Name = c.Tool
-	var in map[string]any
-	if err := json.Unmarshal(c.Input, &in); err != nil {
-		return spec, nil, fmt.Errorf("the input is not a JSON object: %w", err)
-	}
-	field := func(names ...string) string {
-		for _, n := range names {
-			if s, ok := in[n].(string); ok {
-				return s
-			}
-		}
-		return ""
-	}
-	file := func(op tool.Op) ([]tool.Access, error) {
-		p := field("file_path", "path", "notebook_path")
-		switch {
-		case p == "" && c.Tool != "Grep" && c.Tool != "Glob":
-			return nil, errors.New("the path is missing")
-		case p == "~" || strings.HasPrefix(p, "~/"):
-			p = home + p[1:]
-		case !path.IsAbs(p):
-			p = dir + "/" + p
-		}
-		return []tool.Access{{Op: op, Target: p}}, nil
-	}
-	switch c.Tool {
-	case "Bash", "bash":
-		command := field("command")
-		if strings.TrimSpace(command) == "" {
-			return spec, nil, errors.New("the command is missing")
-		}
-		return spec, []tool.Access{{Op: tool.Exec, Target: command}}, nil
-	case "Read", "Glob", "Grep":
-		spec.ReadOnly = true
-		acc, err = file(tool.Read)
-		return spec, acc, err
-	case "Edit", "Write", "MultiEdit", "NotebookEdit":
-		acc, err = file(tool.Write)
-		return spec, acc, err
-	case "WebFetch":
-		spec.ReadOnly = true
-		return spec, []tool.Access{{Op: tool.Connect, Target: field("url")}}, nil
-	case "Skill", "TodoWrite", "AskUserQuestion":
-		spec.ReadOnly = true
-		return spec, []tool.Access{}, nil
-	case "Agent", "Task":
-		return spec, []tool.Access{}, nil
-	}
-	return spec, nil, nil
 }

@@ -41,7 +41,9 @@ func TestSetups(t *testing.T) {
 		`{"tool":"Bash","rules":{"allow":["Bash(cat:*)"],"deny":["Read(k)"]},"input":{"command":"cat d/*"},"expect":"deny","setup":{"symlink":{"/w/d/x":"/w/k"}}}`:      "deny",
 		`{"tool":"Bash","rules":{"allow":["Bash(ls)"]},"input":{"command":"ls"},"cwd":"/elsewhere","expect":"allow"}`:                                                   "allow",
 		`{"tool":"Skill","rules":{"ask":["Skill(deploy*)"]},"mode":"bypassPermissions","input":{"name":"deploy-all"},"expect":"ask"}`:                                   "ask",
-		`{"tool":"Bash","rules":{"allow":["Bash("]},"input":{"command":"ls"},"expect":"deny"}`:                                                                          "deny",
+		`{"tool":"Bash","rules":{"deny":["Bash("]},"input":{"command":"ls"},"expect":"deny"}`:                                                                           "deny",
+		`{"tool":"Bash","rules":{"allow":["Bash(","Bash(pwd)"]},"input":{"command":"ls"},"expect":"ask"}`:                                                               "ask",
+		`{"tool":"Bash","rules":{"allow":["Bash(","Bash(ls)"]},"input":{"command":"ls"},"expect":"allow"}`:                                                              "allow",
 	} {
 		report, err := permissiontest.Run(strings.NewReader(line), permissiontest.Options{})
 		if err != nil || report.Passed != 1 {
