@@ -18,11 +18,10 @@ type block struct {
 	raw           json.RawMessage // as it started
 	extra         bool            // raw has fields that no part holds
 	text, input   strings.Builder
-	replace       bool // input is what the start had
-	signature     string
+	sign, summary strings.Builder // the signature, and the content of a compaction
+	replace       bool            // input is what the start had
 	citations     []json.RawMessage
-	content       string // of a compaction
-	call          int    // its number among the calls
+	call          int // its number among the calls
 	closed        bool
 }
 
@@ -32,11 +31,13 @@ func newBlock(raw json.RawMessage) (*block, error) {
 		return nil, errors.New("a content block is no object")
 	}
 	b := &block{raw: raw}
-	for name, to := range map[string]*string{"type": &b.typ, "id": &b.id, "name": &b.name, "signature": &b.signature} {
+	signature := ""
+	for name, to := range map[string]*string{"type": &b.typ, "id": &b.id, "name": &b.name, "signature": &signature} {
 		if v := f[name]; !isNull(v) && json.Unmarshal(v, to) != nil {
 			return nil, fmt.Errorf("the %s of a content block is no string", name)
 		}
 	}
+	b.sign.WriteString(signature)
 	if b.typ == "" {
 		return nil, errors.New("a content block has no type")
 	}
@@ -55,7 +56,7 @@ func newBlock(raw json.RawMessage) (*block, error) {
 			known = append(known, "caller")
 		}
 	case "compaction":
-		b.content = str(f["content"])
+		b.summary.WriteString(str(f["content"]))
 	}
 	if b.typ != "text" && b.typ != "thinking" {
 		if in := bytes.TrimSpace(f["input"]); !isNull(in) && string(in) != "{}" && string(in) != `""` {
@@ -73,9 +74,7 @@ func newBlock(raw json.RawMessage) (*block, error) {
 
 // compact adds to the content of a compaction block.
 func (b *block) compact(content json.RawMessage) {
-	if s := str(content); s != "" {
-		b.content += s
-	}
+	b.summary.WriteString(str(content))
 }
 
 // part is the block as a part; nil if there is nothing in it that can go back.
@@ -95,7 +94,7 @@ func (b *block) part(cut bool) llm.Part {
 		}
 		return t
 	case "thinking":
-		t := llm.Thinking{Text: b.text.String(), Signature: b.signature}
+		t := llm.Thinking{Text: b.text.String(), Signature: b.sign.String()}
 		switch {
 		case t.Text == "" && t.Signature == "":
 			return nil
@@ -118,8 +117,8 @@ func (b *block) part(cut bool) llm.Part {
 		}
 		return c
 	case "compaction":
-		if b.content != "" {
-			return llm.Native{Wire: Wire, Kind: b.typ, Raw: b.with("content", quoted(b.content))}
+		if b.summary.Len() > 0 {
+			return llm.Native{Wire: Wire, Kind: b.typ, Raw: b.with("content", quoted(b.summary.String()))}
 		}
 	}
 	n := llm.Native{Wire: Wire, Kind: b.typ, Raw: b.raw}

@@ -256,7 +256,7 @@ func (d *decoder) delta(i wire.Int, x *delta) error {
 		b.text.WriteString(x.Thinking)
 		d.show("thinking", x.Thinking)
 	case "signature_delta":
-		b.signature += x.Signature
+		b.sign.WriteString(x.Signature)
 	case "input_json_delta":
 		if b.replace && x.Partial != "" {
 			b.input.Reset() // what the start had was a placeholder

@@ -29,9 +29,8 @@ const server = "server_tool_use"
 // block is a content block on its way.
 type block struct {
 	kind, id, name, typ string
-	status              string // of a result
-	text, input         strings.Builder
-	signature           string
+	status              string          // of a result
+	text, input, sign   strings.Builder // sign is the signature
 	redacted            []string
 	list                []json.RawMessage // citations, or the content of a result
 	raw                 json.RawMessage   // as it came, whole
@@ -86,7 +85,7 @@ func wholeBlock(raw json.RawMessage) (*block, error) {
 			switch {
 			case r.Whole != nil:
 				b.text.WriteString(r.Whole.Text)
-				b.signature = r.Whole.Sig
+				b.sign.WriteString(r.Whole.Sig)
 			case r.Redacted != nil:
 				b.kind, b.redacted = kindRedacted, []string{*r.Redacted}
 			}
@@ -167,10 +166,10 @@ func (b *block) part(cut bool) llm.Part {
 		}
 		return t
 	case b.kind == kindThinking:
-		if b.text.Len() == 0 && b.signature == "" {
+		if b.text.Len()+b.sign.Len() == 0 {
 			return nil
 		}
-		return llm.Thinking{Text: b.text.String(), Signature: b.signature}
+		return llm.Thinking{Text: b.text.String(), Signature: b.sign.String()}
 	case b.kind == kindRedacted:
 		data := b.blob()
 		if data == "" {

@@ -274,7 +274,7 @@ func (d *decoder) delta(p *payload) error {
 			d.show(kindThinking, *r.Text)
 		}
 		if r.Sig != nil && *r.Sig != "" {
-			d.at(p.Index, kindThinking).signature += *r.Sig
+			d.at(p.Index, kindThinking).sign.WriteString(*r.Sig)
 		}
 		if r.Redacted != nil && *r.Redacted != "" {
 			b := d.at(p.Index, kindRedacted)

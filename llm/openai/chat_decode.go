@@ -23,7 +23,7 @@ type decoder struct {
 	text      strings.Builder
 	thinking  strings.Builder
 	refusal   strings.Builder
-	details   []json.RawMessage
+	details   []*detail
 	sources   []source
 	calls     []*call
 	finish    string
@@ -320,7 +320,7 @@ func (d *decoder) reasoning(x delta) {
 		return
 	}
 	for _, it := range items {
-		d.details = append(d.details, bytes.Clone(it))
+		d.detail(it)
 		if plain == "" {
 			var t struct {
 				Text    string `json:"text"`
@@ -349,7 +349,11 @@ func (d *decoder) Response(whole bool) *llm.Response {
 	if d.thinking.Len() > 0 || len(d.details) > 0 {
 		t := llm.Thinking{Text: d.thinking.String()}
 		if len(d.details) > 0 {
-			t.Raw, _ = json.Marshal(merged(d.details)) // raw JSON marshals
+			items := make([][]byte, len(d.details))
+			for i, it := range d.details {
+				items[i] = it.json()
+			}
+			t.Raw = list(items)
 		}
 		r.Message.Parts = append(r.Message.Parts, t)
 	}
@@ -404,29 +408,18 @@ func (d *detail) json() json.RawMessage {
 	return b
 }
 
-// merged joins the streamed pieces of one item of reasoning_details, which is
-// how it goes back.
-func merged(items []json.RawMessage) []json.RawMessage {
-	var out []json.RawMessage
-	var last *detail
-	for _, raw := range items {
-		var it map[string]json.RawMessage
-		if json.Unmarshal(raw, &it) != nil {
-			continue
-		}
-		if last != nil && sameItem(last.fields, it) {
-			last.add(it)
-			continue
-		}
-		if last != nil {
-			out = append(out, last.json())
-		}
-		last = &detail{it, map[string]*strings.Builder{}}
+// detail takes an item of reasoning_details. The streamed pieces of one item are
+// joined, which is how it goes back.
+func (d *decoder) detail(raw json.RawMessage) {
+	var it map[string]json.RawMessage
+	if json.Unmarshal(raw, &it) != nil || it == nil {
+		return
 	}
-	if last != nil {
-		out = append(out, last.json())
+	if n := len(d.details); n > 0 && sameItem(d.details[n-1].fields, it) {
+		d.details[n-1].add(it)
+		return
 	}
-	return out
+	d.details = append(d.details, &detail{it, map[string]*strings.Builder{}})
 }
 
 func sameItem(a, b map[string]json.RawMessage) bool {
