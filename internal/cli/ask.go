@@ -125,7 +125,7 @@ func (a *asker) answer(ctx context.Context, q *agent.Question, v question, alway
 				a.say("It was not all shown: d shows the rest.")
 				continue
 			}
-			out := &agent.Answer{OK: true}
+			out := &agent.Answer{OK: true, Question: q.ID}
 			if i >= 0 {
 				out.Data = json.RawMessage(always[i].data)
 			}
@@ -137,12 +137,12 @@ func (a *asker) answer(ctx context.Context, q *agent.Question, v question, alway
 				a.say("Its end was not reached.")
 			}
 		case word == "n" || word == "no":
-			return &agent.Answer{Reason: "the user said no"}, nil
+			return &agent.Answer{Reason: "the user said no", Question: q.ID}, nil
 		case utf8.RuneCountInString(t) < 2:
 			a.say("Answer with one of the letters, or say what to do instead.")
 		default:
 			a.say("Not allowed; the model is told what you said.")
-			return &agent.Answer{Reason: "the user said: " + clean(t)}, nil
+			return &agent.Answer{Reason: "the user said: " + clean(t), Question: q.ID}, nil
 		}
 	}
 }

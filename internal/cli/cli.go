@@ -11,12 +11,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/cantle-dev/cantle/internal/app"
 	"github.com/cantle-dev/cantle/internal/config"
+	"github.com/cantle-dev/cantle/llm/catalog"
 	"github.com/cantle-dev/cantle/session"
 )
 
@@ -172,7 +174,7 @@ func noArgsIsUsage(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
-				return app.Usage("%w", err)
+				return app.Usage("%w%s", err, meant(cmd, args))
 			}
 			return nil
 		}
@@ -180,6 +182,24 @@ func noArgsIsUsage(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		noArgsIsUsage(sub)
 	}
+}
+
+// meant says which command of cmd the first argument may have been meant for.
+func meant(cmd *cobra.Command, args []string) string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	if len(args) == 0 {
+		return ""
+	}
+	near := catalog.Nearest(args[0], names, 2)
+	if len(near) == 0 {
+		return ""
+	}
+	return ": did you mean " + strings.Join(near, " or ") + "?"
 }
 
 func newVersion(e Env) *cobra.Command {

@@ -162,7 +162,7 @@ func (c *conversation) follow(ctx context.Context, st *agent.Stream, stop contex
 }
 
 func (c *conversation) answer(l Line) {
-	a := &agent.Answer{OK: l.OK, Reason: l.Reason}
+	a := &agent.Answer{OK: l.OK, Reason: l.Reason, Question: l.ID}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if ch, ok := c.answers[l.ID]; ok {

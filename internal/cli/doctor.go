@@ -82,11 +82,11 @@ func newDoctor(e Env) *cobra.Command {
 // where it cannot be used.
 func (m *models) model() (string, error) {
 	ref := m.config.Model
-	switch ref {
-	case "":
+	switch {
+	case ref == "":
 		return "", fmt.Errorf("none is configured: use -m provider:model, CANTLE_MODEL, or \"model\" in the settings; %s needs no key", app.DemoModel)
-	case app.DemoModel:
-		return ref + ", a stand-in and not a language model", nil
+	case app.IsDemo(m.config, ref):
+		return app.DemoModel + ", a stand-in and not a language model", nil
 	}
 	k, err := m.describe(ref, app.ModelCache(m.home))
 	if err == nil {

@@ -265,6 +265,7 @@ func (f *flags) open(ctx context.Context, e Env, ask agent.AskFunc) (*app.App, e
 	if f.yes {
 		ask = onward(ask)
 	}
+	notes := f.resumed(ctx, e, c, home, dir)
 	a, err := app.New(ctx, app.Options{
 		Config: c, Home: home, User: e.User, Dir: dir, Getenv: e.Getenv, Environ: e.Environ, Yes: f.yes, Ask: ask, Schema: schema,
 		APIKeyEnv: f.keyEnv, Version: Version(),
@@ -272,7 +273,7 @@ func (f *flags) open(ctx context.Context, e Env, ask agent.AskFunc) (*app.App, e
 	})
 	if err == nil {
 		f.wanted = c.Effort
-		a.Notes = append(slices.Clip(a.Notes), effortNote(c.Effort, a.Info)...)
+		a.Notes = append(append(slices.Clip(a.Notes), notes...), effortNote(c.Effort, a.Info)...)
 	}
 	var at *fs.PathError
 	if errors.As(err, &at) && !f.noSession && strings.HasPrefix(at.Path, filepath.Join(home, "sessions")) {

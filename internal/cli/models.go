@@ -68,17 +68,19 @@ func (m *models) load() error {
 	return err
 }
 
-// table writes rows: in columns and with a head at a terminal, and with tabs
-// between the cells anywhere else.
+// table writes a head and rows: in columns at a terminal, and with tabs between
+// the cells anywhere else.
 func (m *models) table(head []string, rows [][]string) error {
 	out := m.e.Out
 	var w *tabwriter.Writer
 	if m.e.OutTTY {
 		w = tabwriter.NewWriter(m.e.Out, 0, 0, 2, ' ', 0)
 		out = w
-		rows = append([][]string{head}, rows...)
 	}
-	for _, row := range rows {
+	if len(rows) == 0 {
+		return nil
+	}
+	for _, row := range append([][]string{head}, rows...) {
 		for i, cell := range row {
 			// What a server or a file calls itself must not draw.
 			row[i] = strings.Join(strings.Fields(clean(cell)), " ")
@@ -99,7 +101,7 @@ type providerInfo struct {
 	Wire      string     `json:"wire,omitempty"`
 	BaseURL   string     `json:"baseUrl,omitempty"`
 	KeyEnv    []string   `json:"keyEnv,omitempty"`
-	Key       string     `json:"key"` // "set", "missing", "none needed"
+	Key       string     `json:"key"` // "set", "missing", "none needed", "cloud credentials"
 	Models    int        `json:"models"`
 	Refreshed *time.Time `json:"refreshed,omitempty"`
 	Error     string     `json:"error,omitempty"`
@@ -149,6 +151,9 @@ func (m *models) listProviders() error {
 			continue
 		}
 		info := providerInfo{Name: n, Wire: p.Wire, BaseURL: p.BaseURL, KeyEnv: p.KeyEnv, Key: "none needed"}
+		if cloud(p) != "" {
+			info.Key = "cloud credentials"
+		}
 		switch from, err := m.opts.KeyFrom(p); {
 		case err != nil:
 			info.Key = "missing"
@@ -212,10 +217,10 @@ func (m *models) listProviders() error {
 
 // inUse says which model the settings name, or why it cannot be used.
 func (m *models) inUse() (string, error) {
-	switch m.config.Model {
-	case "":
+	switch ref := m.config.Model; {
+	case ref == "":
 		return "none; name one with -m, in CANTLE_MODEL, or as \"model\" in the settings", nil
-	case app.DemoModel:
+	case app.IsDemo(m.config, ref):
 		return app.DemoModel, nil
 	}
 	k, err := m.describe(m.config.Model, app.ModelCache(m.home))
@@ -358,6 +363,8 @@ func keyState(po provider.Options, p provider.Custom) string {
 	switch {
 	case err != nil:
 		return "missing: set " + strings.Join(p.KeyEnv, " or ")
+	case from == "" && cloud(p) != "":
+		return "none: " + cloud(p)
 	case from == "":
 		return "none needed"
 	case slices.Contains(p.KeyEnv, from):
@@ -366,4 +373,16 @@ func keyState(po provider.Options, p provider.Custom) string {
 		return "from " + from
 	}
 	return "stored in the " + from
+}
+
+// cloud says which credentials a provider takes in the place of a key, or "". They
+// are looked for when a model is asked.
+func cloud(p provider.Custom) string {
+	switch p.Wire {
+	case "bedrock":
+		return "the credentials of AWS"
+	case "vertex":
+		return "the application credentials of Google Cloud"
+	}
+	return ""
 }

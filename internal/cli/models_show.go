@@ -78,7 +78,7 @@ func newModelsShow(m *models) *cobra.Command {
 			if err := m.load(); err != nil {
 				return err
 			}
-			if args[0] == app.DemoModel {
+			if app.IsDemo(m.config, args[0]) {
 				return app.Usage("%s is a stand-in that only plays a model: there is nothing to show", app.DemoModel)
 			}
 			k, err := m.describe(args[0], app.ModelCache(m.home))

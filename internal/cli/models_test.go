@@ -58,7 +58,8 @@ func TestModelsList(t *testing.T) {
 	if !strings.Contains(errs, "In use: groq:x, window 128000 tokens (assumed: nothing is known)") {
 		t.Errorf("the model in use:\n%s", errs)
 	}
-	if code != 0 || !strings.Contains(out, "groq\t7\tGROQ_API_KEY is set\t") || !strings.Contains(out, "mine\t1\tnone needed\thttp://127.0.0.1:9/v1") {
+	if code != 0 || !strings.Contains(out, "groq\t7\tGROQ_API_KEY is set\t") || !strings.Contains(out, "mine\t1\tnone needed\thttp://127.0.0.1:9/v1") ||
+		!strings.HasPrefix(out, "PROVIDER\tMODELS\tKEY\tADDRESS\n") || !strings.Contains(out, "\tnone: the credentials of AWS\t") || !strings.Contains(out, "\tnone: the application credentials of Google Cloud\t") {
 		t.Errorf("models: %d\n%s", code, out)
 	}
 	if strings.Contains(out, "secret") {
@@ -82,7 +83,7 @@ func TestModelsList(t *testing.T) {
 	for _, p := range list.Providers {
 		keys[p.Name] = p.Key
 	}
-	if keys["groq"] != "set" || keys["openai"] != "missing" || keys["ollama"] != "none needed" {
+	if keys["groq"] != "set" || keys["openai"] != "missing" || keys["ollama"] != "none needed" || keys["bedrock"] != "cloud credentials" {
 		t.Errorf("keys: %v", keys)
 	}
 
@@ -91,7 +92,7 @@ func TestModelsList(t *testing.T) {
 		t.Errorf("models groq: %d\n%s", code, out)
 	}
 	code, out, errs = b.run("models", "mine")
-	if code != 0 || out != "m\t5000\tn/a\tn/a\tn/a\ttext tools\n" {
+	if code != 0 || out != "MODEL\tWINDOW\tOUTPUT\t$/M IN\t$/M OUT\tTAKES\nm\t5000\tn/a\tn/a\tn/a\ttext tools\n" {
 		t.Errorf("models mine: %d\n%s%s", code, out, errs)
 	}
 	if code, out, errs := b.run("models", "antropic"); code != 2 || out != "" || !strings.Contains(errs, "did you mean anthropic") {
@@ -222,7 +223,7 @@ func TestModelsRefresh(t *testing.T) {
 	b.vars["MINE"] = "k"
 	// Without a name: what is usable, and one that fails stops no other.
 	code, out, errs := b.run("models", "refresh")
-	if code != 1 || out != "mine\t1\n" || !strings.Contains(errs, "listing the models of down") {
+	if code != 1 || out != "PROVIDER\tMODELS\nmine\t1\n" || !strings.Contains(errs, "listing the models of down") {
 		t.Errorf("refresh: %d\n%s%s", code, out, errs)
 	}
 	code, out, errs = b.run("models", "refresh", "mine", "--json")

@@ -15,6 +15,7 @@ import (
 	"github.com/cantle-dev/cantle/agent"
 	"github.com/cantle-dev/cantle/internal/app"
 	"github.com/cantle-dev/cantle/llm"
+	"github.com/cantle-dev/cantle/llm/catalog"
 )
 
 // plain is a conversation line by line.
@@ -83,7 +84,7 @@ func plainLoop(ctx context.Context, e Env, f *flags) error {
 		text, err := p.read(ctx)
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, errQuit):
-			return nil
+			return p.unanswered()
 		case err != nil:
 			return err
 		}
@@ -99,6 +100,16 @@ func plainLoop(ctx context.Context, e Env, f *flags) error {
 			return err
 		}
 	}
+}
+
+// unanswered is how a talk ends whose input has ended, where there is nobody to
+// see that a question waits.
+func (p *plain) unanswered() error {
+	if n := len(p.a.Session.Pending()); n > 0 && !p.e.InTTY {
+		fmt.Fprintf(p.e.Err, "cantle: %d question(s) wait for an answer: go on with --continue.\n", n)
+		return exit(ExitPending)
+	}
+	return nil
 }
 
 // missed takes the Ctrl-C that nothing has taken, and reports whether there was
@@ -134,13 +145,19 @@ func (p *plain) command(text string) (in llm.Parts, done bool) {
 			break
 		}
 		if strings.HasPrefix(t, "/") && !strings.ContainsAny(t, " \n") && !strings.Contains(t[1:], "/") {
-			fmt.Fprintf(p.e.Err, "There is no command %s: see /help.\n", clean(t))
+			near := ""
+			if n := catalog.Nearest(t[1:], slashCommands, 1); len(n) > 0 {
+				near = "did you mean /" + n[0] + "? Else "
+			}
+			fmt.Fprintf(p.e.Err, "There is no command %s: %ssee /help.\n", clean(t), near)
 			break
 		}
 		in = llm.Parts{llm.Text{Text: text}}
 	}
 	return in, done
 }
+
+var slashCommands = []string{"exit", "quit", "help", "session", "model"}
 
 // model has another model answer, or says which one does.
 func (p *plain) model(ref string) {

@@ -37,6 +37,13 @@ func newRun(e Env) *cobra.Command {
 		Short: "Do one task and exit",
 		Long: "Do one task and exit. The prompt is the argument, standard input, or both.\n" +
 			"With --resume ID and no prompt it goes on where the session stands.\n\n" +
+			"With --input stream-json the lines of standard input are JSON objects, also while it works:\n" +
+			"  {\"type\":\"user\",\"text\":\"…\"}      the prompt, and later a further one\n" +
+			"  {\"type\":\"steer\",\"text\":\"…\"}     taken in at the next step\n" +
+			"  {\"type\":\"followup\",\"text\":\"…\"}  taken in when the rest is done\n" +
+			"  {\"type\":\"answer\",\"id\":\"…\",\"ok\":true,\"reason\":\"…\"}  to the question of that id, in an event of the type asked\n" +
+			"  {\"type\":\"interrupt\"}            ends the run\n" +
+			"A question that no line answers leaves the run waiting: exit code 4.\n\n" +
 			"Exit codes: 0 finished; 1 error, refusal, blocked; 2 bad usage or settings; 3 a limit;\n" +
 			"4 waiting for an answer; 130 interrupted; 143 terminated.",
 		Example: "  cantle run -m demo:offline \"what does this project do?\"\n  git diff | cantle run -m anthropic:claude-opus-4-8 \"review this\"",
