@@ -33,6 +33,8 @@ const Wire = "anthropic"
 // KeyVariable is the environment variable that [FromEnv] asks for.
 const KeyVariable = "ANTHROPIC_API_KEY"
 
+const defaultPath = "/v1/messages"
+
 // Options configure a model. The zero value is for the public API.
 type Options struct {
 	// APIKey goes in the x-api-key header; with none, and no Sign, requests
@@ -59,6 +61,9 @@ type Options struct {
 	// this wire at addresses of their own.
 	Path        string
 	BodyVersion string
+	// CountPath is where such a cloud counts tokens; with "" they are
+	// estimated. The model is then named in the body.
+	CountPath string
 	// Framing is how such a cloud splits a stream, where that is not into
 	// server-sent events. Then the path says that there is to be a stream, and
 	// the body does not, and Beta goes in the body as anthropic_beta.
@@ -91,7 +96,7 @@ func New(name string, opts Options) *Model {
 		opts.Version = "2023-06-01"
 	}
 	if opts.Path == "" {
-		opts.Path = "/v1/messages"
+		opts.Path = defaultPath
 	}
 	info := opts.Info
 	info.Name, info.Wire = name, Wire
@@ -125,15 +130,15 @@ func (m *Model) Info() llm.Info { return m.info }
 // Stream is [llm.Model].Stream.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
 	return wire.Sequence(
-		func() (*wire.Stream, error) { return m.post(ctx, req, "", false) },
+		func() (*wire.Stream, error) { return m.post(ctx, req, m.opts.Path, false) },
 		func(s *wire.Stream) wire.Decoder { return newDecoder(m.info, s) },
 	)
 }
 
-// post sends req for an answer or, to the path below it, to count its tokens.
+// post sends req to that path, for an answer or to count its tokens.
 // A field that the endpoint refuses by name is left out, or thinking asked for
 // otherwise, once and for good.
-func (m *Model) post(ctx context.Context, req *llm.Request, below string, count bool) (*wire.Stream, error) {
+func (m *Model) post(ctx context.Context, req *llm.Request, path string, count bool) (*wire.Stream, error) {
 	own := http.Header{}
 	if m.opts.BodyVersion == "" {
 		own.Set("Anthropic-Version", m.opts.Version)
@@ -142,7 +147,7 @@ func (m *Model) post(ctx context.Context, req *llm.Request, below string, count 
 		own.Set("Anthropic-Beta", strings.Join(m.opts.Beta, ","))
 	}
 	encode := func() (*wire.Body, error) { return m.body(req, count) }
-	return m.lessons.Post(ctx, m.base+m.opts.Path+below, encode, wire.Options{
+	return m.lessons.Post(ctx, m.base+path, encode, wire.Options{
 		Provider: m.info.Provider, Model: m.info.Name, Client: m.opts.Client,
 		Key: m.opts.APIKey, KeyHeader: "X-Api-Key", Header: wire.Headers(own, m.opts.Header),
 		Sign: m.opts.Sign, Stall: m.opts.Stall, Framing: m.opts.Framing,

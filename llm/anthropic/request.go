@@ -40,7 +40,8 @@ func (m *Model) body(req *llm.Request, count bool) (*wire.Body, error) {
 	var o wire.Body
 	if m.opts.BodyVersion != "" {
 		o.Value("anthropic_version", m.opts.BodyVersion)
-	} else {
+	}
+	if m.opts.BodyVersion == "" || count {
 		o.Value("model", m.info.Name)
 	}
 	if framed := m.opts.Framing.New != nil; framed && len(m.opts.Beta) > 0 {

@@ -65,7 +65,7 @@ var words = map[llm.Effort]string{
 // out the body of a request that extends another starts with the other's
 // bytes, up to the end of its messages.
 func (m *Model) body(req *llm.Request) (*wire.Body, error) {
-	req = wire.Hosted(req, func(tool string) bool { return m.info.Traits.Hosts(tool) && !m.lessons.Refused(tool) })
+	req = wire.Hosted(req, m.hosts)
 	mark := m.marks(req)
 	msgs, used, err := m.messages(req.Messages, mark.end)
 	if err != nil {
@@ -92,6 +92,8 @@ func (m *Model) body(req *llm.Request) (*wire.Body, error) {
 	o.Pieces("messages", msgs)
 	return &o, o.Merge(req.Extra[Wire])
 }
+
+func (m *Model) hosts(tool string) bool { return m.info.Traits.Hosts(tool) && !m.lessons.Refused(tool) }
 
 // thought is what is asked of a model's thinking.
 type thought struct {

@@ -324,3 +324,20 @@ func TestKept(t *testing.T) {
 		t.Errorf("%s\n%s", blind, seeing)
 	}
 }
+
+// A request is counted under the model's own id, with its system prompt and its
+// tools.
+func TestCountTokens(t *testing.T) {
+	c := &capture{body: []byte(`{"inputTokens":42}`)}
+	o := options(c)
+	req := ask(func(r *llm.Request) { r.System, r.Tools, r.MaxTokens = "s", []llm.ToolSpec{{Name: "Ls"}}, 9 })
+	n, err := llm.CountTokens(t.Context(), bedrock.New("us.anthropic.claude-x-v1:0", o), req)
+	const want = `{"input":{"converse":{"toolConfig":{"tools":[{"toolSpec":{"name":"Ls","inputSchema":{"json":{"type":"object"}}}}]},"system":[{"text":"s"}],"messages":[{"role":"user","content":[{"text":"hi"}]}]}}}`
+	if err != nil || n != 42 || c.req.URL.Path != "/model/anthropic.claude-x-v1:0/count-tokens" || c.sent != want {
+		t.Errorf("%d %v %s %s", n, err, c.req.URL.Path, c.sent)
+	}
+	o = options(wirecase.Canned{Status: 400, Body: `{"message":"The provided model doesn't support counting tokens."}`})
+	if n, err := bedrock.New("meta.x", o).CountTokens(t.Context(), req); err != nil || n != llm.Estimate(req) {
+		t.Error(n, err)
+	}
+}

@@ -444,3 +444,32 @@ func TestFromEnv(t *testing.T) {
 		}
 	}
 }
+
+// A request is counted as a whole, with its system prompt and its tools.
+func TestCountTokens(t *testing.T) {
+	req := ask(func(r *llm.Request) {
+		r.System, r.Tools = "s", []llm.ToolSpec{{Name: "Read"}}
+		r.ToolChoice = llm.ToolChoice{Mode: llm.ChoiceAny}
+		r.Extra = map[string]json.RawMessage{gemini.Wire: json.RawMessage(`{"labels":{"a":"b"}}`)}
+	})
+	const rest = `"tools":[{"functionDeclarations":[{"name":"Read","parametersJsonSchema":{"type":"object","properties":{}}}]}],"systemInstruction":{"parts":[{"text":"s"}]},"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`
+	for path, c := range map[string]struct{ url, body string }{
+		"": {"/v1beta/models/gemini-3-x:countTokens", `{"generateContentRequest":{"model":"models/gemini-3-x",` + rest + `}`},
+		"/v1/projects/p/locations/l/publishers/google/models/m": {"/v1/projects/p/locations/l/publishers/google/models/m:countTokens", `{` + rest},
+	} {
+		seen := &capture{resp: `{"totalTokens":42,"promptTokensDetails":[]}`}
+		m := gemini.New("gemini-3-x", gemini.Options{BaseURL: "http://gemini.test", Path: path, Client: &http.Client{Transport: seen}})
+		n, err := llm.CountTokens(t.Context(), m, req)
+		if err != nil || n != 42 || seen.req.URL.Path != c.url || seen.body != c.body {
+			t.Errorf("%d %v %s %s", n, err, seen.req.URL, seen.body)
+		}
+	}
+	none := gemini.New("m", gemini.Options{BaseURL: "http://gemini.test", Client: wirecase.Canned{Status: 404, Body: `{"error":{"code":404,"message":"no such method"}}`}.Client()})
+	if n, err := none.CountTokens(t.Context(), req); err != nil || n != llm.Estimate(req) {
+		t.Error(n, err)
+	}
+	odd := gemini.New("m", gemini.Options{BaseURL: "http://gemini.test", Client: wirecase.Canned{Body: `{"tokens":1}`}.Client()})
+	if _, err := odd.CountTokens(t.Context(), req); !llm.IsKind(err, llm.KindCorrupt) {
+		t.Error(err)
+	}
+}

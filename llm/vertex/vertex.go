@@ -114,7 +114,8 @@ func NewAnthropic(name string, opts Options) (*anthropic.Model, error) {
 		return nil, err
 	}
 	return anthropic.New(p.name, anthropic.Options{
-		BaseURL: p.base, Path: "/v1" + p.path + ":streamRawPredict", BodyVersion: "vertex-2023-10-16", Info: p.info, Header: opts.Header,
+		BaseURL: p.base, Path: "/v1" + p.path + ":streamRawPredict", BodyVersion: "vertex-2023-10-16",
+		CountPath: "/v1" + strings.TrimSuffix(p.path, url.PathEscape(p.name)) + "count-tokens:rawPredict", Info: p.info, Header: opts.Header,
 		Beta: opts.Beta, NoCache: opts.NoCache, CacheTTL: opts.CacheTTL,
 		Sign: p.sign, Client: opts.Client, Stall: opts.Stall,
 	}), nil

@@ -76,6 +76,10 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case c.modelStatus != 0:
 		w.WriteHeader(c.modelStatus)
 		fmt.Fprintf(w, `{"error":{"code":%d,"message":"not with %s","status":"UNAUTHENTICATED"}}`, c.modelStatus, r.Header.Get("Authorization"))
+	case strings.Contains(r.URL.Path, "count-tokens"):
+		_, _ = io.WriteString(w, `{"input_tokens":42}`)
+	case strings.HasSuffix(r.URL.Path, ":countTokens"):
+		_, _ = io.WriteString(w, `{"totalTokens":41}`)
 	case strings.Contains(r.URL.Path, "anthropic"):
 		_, _ = io.WriteString(w, `{"type":"message","id":"m","content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn"}`)
 	default:
@@ -176,8 +180,15 @@ func TestAnthropic(t *testing.T) {
 	if b := c.bodies[0]; !strings.HasPrefix(b, `{"anthropic_version":"vertex-2023-10-16","stream":true,`) || strings.Contains(b, `"model"`) {
 		t.Error(b)
 	}
-	if n, err := m.CountTokens(t.Context(), hi); err != nil || n <= 0 || len(c.seen) != 1 {
-		t.Error(n, err, len(c.seen)) // an estimate: the cloud counts elsewhere
+	n, err := m.CountTokens(t.Context(), hi)
+	if err != nil || n != 42 || len(c.seen) != 2 {
+		t.Fatal(n, err, len(c.seen))
+	}
+	if got := c.seen[1].URL.String(); got != "/v1/projects/p/locations/global/publishers/anthropic/models/count-tokens:rawPredict" {
+		t.Error(got)
+	}
+	if b := c.bodies[1]; !strings.HasPrefix(b, `{"anthropic_version":"vertex-2023-10-16","model":"claude-x@20260101",`) || strings.Contains(b, "stream") {
+		t.Error(b)
 	}
 }
 
