@@ -167,9 +167,15 @@ func (f *floor) stays(c *shell.Command) string {
 			return c.Name() + " would run in " + d + ", outside of the workspace"
 		}
 	}
+	// Programs that run what they are given in some option or other are many; of
+	// these it is known what they do with their words.
+	literal := c.Complete || slices.Contains([]string{"git", "go", "sed", "find"}, c.Name())
 	for _, w := range c.Words[min(1, len(c.Words)):] {
 		if !w.Known || w.Many {
 			return "what " + c.Name() + " is told is computed when it runs: " + w.Text
+		}
+		if !literal && strings.ContainsAny(w.Text, " \t\r\n;|&<>$`{}()") {
+			return c.Name() + " is told what may be a command: " + clip(oneLine(w.Text), 80)
 		}
 		for _, p := range pathsIn(w.Text) {
 			switch {

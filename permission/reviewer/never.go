@@ -48,6 +48,7 @@ var forbidden = []Forbidden{
 	{Why: "it overwrites or empties files", Programs: []string{"truncate", "srm", "unlink"}},
 
 	{Why: "it publishes to another machine", Programs: []string{"git"}, Words: []string{"push", "send-email", "send-pack", "http-push", "svn dcommit", "p4 submit", "lfs push"}},
+	{Why: "it throws away work that is not committed", Programs: []string{"git"}, Words: []string{"rm"}, Flags: []string{"-f", "--force"}},
 	{Why: "it throws away work that is not committed", Programs: []string{"git"}, Words: []string{"reset"}, Flags: []string{"--hard", "--merge", "--keep"}},
 	{Why: "it throws away files that are not committed", Programs: []string{"git"}, Words: []string{"clean", "restore", "checkout-index", "read-tree"}},
 	{Why: "it may throw away work that is not committed", Programs: []string{"git"}, Words: []string{"checkout", "switch"}, Flags: []string{"-f", "--force", "--discard-changes", "--", "-B", "-C", "-p", "--patch", "--ours", "--theirs"}},
@@ -58,6 +59,10 @@ var forbidden = []Forbidden{
 	{Why: "it gets at what other version control publishes", Programs: []string{"hg", "svn", "jj", "fossil", "bzr", "p4"}, Words: []string{"push", "commit", "ci", "submit", "purge", "strip", "import", "git push"}},
 
 	{Why: "it runs another program than its own", Programs: builders, Flags: []string{"-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool", "-overlay", "--overlay", "-modfile", "--modfile", "--script-shell", "--config", "--eval", "--init-script"}},
+	{Why: "it runs another program than its own, or fetches what it names", Programs: []string{"go"}, Flags: []string{"-ldflags", "--ldflags", "-gccgoflags", "--gccgoflags", "-compiler", "--compiler", "-mod", "--mod"}},
+	{Why: "it runs what it is told and not what the project has", Programs: []string{"make", "gmake", "just", "ninja"}, Flags: []string{"-f", "--file", "--makefile", "--justfile", "-E", "-I", "--include-dir", "--shell"}},
+	{Why: "it runs what it is told and not what the project has", Programs: []string{"cmake"}, Flags: []string{"-E", "-P", "-C"}},
+	{Why: "it runs what it is told and not what the project has", Programs: []string{"mvn", "mvnw", "gradle", "gradlew"}, Words: []string{"exec:*", "antrun:*"}, Flags: []string{"-I", "-P", "--build-file", "-b", "--settings"}, Either: true},
 	{Why: "it publishes, or changes what is published", Programs: []string{"npm", "pnpm", "yarn", "bun", "lerna"}, Words: []string{"publish", "unpublish", "deprecate", "dist-tag", "owner", "access", "token", "login", "logout", "adduser", "team", "org", "hook", "profile", "star"}},
 	{Why: "it installs for all projects", Programs: []string{"npm", "pnpm", "yarn", "bun"}, Words: []string{"global"}, Flags: []string{"-g", "--global", "--location"}, Either: true},
 	{Why: "it publishes, or installs for all projects", Programs: []string{"cargo"}, Words: []string{"publish", "yank", "owner", "login", "logout", "install", "uninstall"}},
@@ -161,8 +166,8 @@ func isFlag(word string, flags ...string) bool {
 			return false
 		case strings.HasPrefix(f, "--"): // options may be cut short, and have longer kin
 			return strings.HasPrefix(name, "--") && len(name) >= 4 && (strings.HasPrefix(f, name) || strings.HasPrefix(name, f+"-"))
-		case len(f) == 2: // one letter, maybe among others
-			return name[0] == '-' && name[1] != '-' && strings.IndexByte(name, f[1]) > 0
+		case len(f) == 2 && name[0] == '-' && name[1] != '-': // alone, with its value, or among others
+			return name[1] == f[1] || len(name) <= 6 && strings.IndexByte(name, f[1]) > 0
 		}
 		return false
 	})
