@@ -220,6 +220,11 @@ func (st *state) risk(t touched) string {
 			return why
 		}
 	}
+	if t.tree {
+		if why := st.holdsSecrets(t); why != "" {
+			return why
+		}
+	}
 	if t.tree && t.op == tool.Write {
 		for _, w := range t.ways {
 			for _, root := range st.roots {
@@ -230,6 +235,39 @@ func (st *state) risk(t touched) string {
 			if _, err := st.g.fs.Lstat(filepath.Join(w, ".git")); err == nil {
 				return "it would write " + t.shown + ", in which a repository lies"
 			}
+		}
+	}
+	return ""
+}
+
+// namesOnly are programs that look at the names in a folder, and not into files.
+var namesOnly = []string{"ls", "find", "fd", "du", "tree", "exa", "eza"}
+
+// holdsSecrets says why a folder outside of the workspace is asked about with
+// all that is in it: for what is sensitive in the user's home.
+func (st *state) holdsSecrets(t touched) string {
+	home := st.g.o.Home
+	if home == "" || t.op != tool.Write && t.command != nil && slices.Contains(namesOnly, t.command.Name()) || st.inside(t, st.roots) {
+		return ""
+	}
+	op := t.op
+	if op == guess {
+		op = tool.Read
+	}
+	for _, w := range t.ways {
+		if within(w, home) {
+			return fmt.Sprintf("it would %s %s, which holds all that is in the home directory", op, t.shown)
+		}
+		found := ""
+		if within(home, w) {
+			st.g.found(home, atHome(), func(p string) {
+				if within(w, p) {
+					found = p
+				}
+			})
+		}
+		if found != "" {
+			return fmt.Sprintf("it would %s all in %s, where %s lies", op, t.shown, found)
 		}
 	}
 	return ""

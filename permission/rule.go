@@ -226,7 +226,8 @@ func (r *rule) named(names []string) bool {
 				}
 				want += "__*"
 			}
-			if like(want, n) && (!strings.HasSuffix(want, "*") || len(n) > len(strings.TrimSuffix(want, "*"))) {
+			// A tool has a name: mcp__a__ is none, and no permission covers it.
+			if like(want, n) && (r.Effect != Allow || !strings.HasSuffix(n, "__")) {
 				return true
 			}
 		case strings.Contains(r.name, "*") && like(r.name, n):

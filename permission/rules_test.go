@@ -98,7 +98,7 @@ func TestNames(t *testing.T) {
 	decisions(t, func(g *permission.Gate, name string) permission.Verdict { return g.Decide(tool.Spec{Name: name}, nil) }, map[string][]string{
 		"mcp__github":        {"+mcp__github__get", "+mcp__github", "-mcp__github__", "-mcp__githubevil__get"},
 		"mcp__github__*":     {"+mcp__github__get", "-mcp__github__", "-mcp__githubevil__get"},
-		"mcp__github__get_*": {"+mcp__github__get_x", "-mcp__github__get_", "-mcp__github__del_x"},
+		"mcp__github__get_*": {"+mcp__github__get_x", "+mcp__github__get_", "-mcp__github__del_x"},
 		"mcp__github__get":   {"+mcp__github__get", "-mcp__github__get2"},
 		"mcp__":              {"-mcp__a__b", "-mcp____b"},
 		"Deploy":             {"+Deploy", "-deploy", "-Deploy2"},

@@ -15,7 +15,7 @@ func ExampleRun() {
 	cases := `
 // What this project's rules are to mean.
 {"id": "log", "rules": {"allow": ["Bash(git log:*)"]}, "tool": "Bash", "input": {"command": "git log -3"}, "expect": "allow"}
-{"id": "pipe", "rules": {"allow": ["Bash(git log:*)"]}, "tool": "Bash", "input": {"command": "git log | sh"}, "expect": "allow"}
+{"id": "pipe", "rules": {"allow": ["Bash(git log:*)"]}, "tool": "Bash", "input": {"command": "git log | make"}, "expect": "allow"}
 {"id": "link", "rules": {"deny": ["Read(secret/**)"]}, "tool": "Read", "input": {"file_path": "a.txt"}, "expect": "deny", "setup": {"symlink": {"/w/a.txt": "/w/secret/a"}}}
 `
 	report, err := permissiontest.Run(strings.NewReader(cases), permissiontest.Options{})
@@ -24,7 +24,7 @@ func ExampleRun() {
 	}
 	fmt.Println(report)
 	// Output:
-	// line 4: pipe: ask, want allow: it would run sh
+	// line 4: pipe: ask, want allow: it would run make
 	// 2 passed, 1 failed
 }
 
