@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -319,5 +321,72 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 		if _, err := a.Run(t.Context(), s, llm.Text{Text: "go"}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v", tt.o, err)
 		}
+	}
+}
+
+// TestTheGateHasTheLastWord: what changed while the reviewer was thinking counts.
+func TestTheGateHasTheLastWord(t *testing.T) {
+	var w *world
+	m := llmtest.Func(llm.Info{Provider: "t", Name: "m", Traits: llm.Traits{Schema: true}}, func(context.Context, *llm.Request) (*llm.Response, error) {
+		w.gate.SetMode(permission.Plan)
+		return &llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Parts: llm.Texts(`{"reason":"ok","verdict":"allow"}`)}, Stop: llm.StopEnd}, nil
+	})
+	w = newWorld(t, m)
+	if w.run(t, "Run the tests.", bash("go test ./...")); len(w.ran) != 0 || !strings.Contains(w.results()[0], "plan mode") {
+		t.Errorf("ran %q, %q", w.ran, w.results())
+	}
+}
+
+// TestPendingIsPending: a question that goes on to the user may wait for him.
+func TestPendingIsPending(t *testing.T) {
+	m := llmtest.New(t, says("ask", "?"))
+	w := newWorld(t, m)
+	w.agent.Ask = func(context.Context, *agent.Turn, *agent.Question) (*agent.Answer, error) {
+		return nil, agent.ErrPending
+	}
+	res := w.runModel(t, llmtest.New(t, bash("go test ./...")), "Run the tests.")
+	if res.Stop != agent.StopPending || len(res.Questions) != 1 || len(w.ran) != 0 {
+		t.Errorf("%+v, ran %q", res, w.ran)
+	}
+}
+
+// TestManyAtOnce: runs share a reviewer, and none sees what another decided.
+func TestManyAtOnce(t *testing.T) {
+	m := llmtest.Func(llm.Info{Provider: "t", Name: "m", Traits: llm.Traits{Schema: true}}, func(_ context.Context, req *llm.Request) (*llm.Response, error) {
+		verdict := "allow"
+		if strings.Contains(req.Messages[0].Text(), "Do not.") {
+			verdict = "deny"
+		}
+		return &llm.Response{
+			Message: llm.Message{Role: llm.RoleAssistant, Parts: llm.Texts(`{"reason":"so","verdict":"` + verdict + `"}`)}, Stop: llm.StopEnd,
+		}, nil
+	})
+	w := newWorld(t, m)
+	o := w.options(t)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			words := "Do."
+			if i%2 == 1 {
+				words = "Do not."
+			}
+			a, err := agent.New(llmtest.New(nil, bash("go test ./..."), bash("go test ./..."), llmtest.Say("done")), o)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			s, err := session.Open(t.Context(), w.store, fmt.Sprint(i), session.OpenOptions{Create: true})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if res, err := a.Run(t.Context(), s, llm.Text{Text: words}); err != nil || len(res.Denied) != 2*(i%2) {
+				t.Errorf("%d: %+v, %v", i, res, err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(w.ran) != 8 || len(w.asked) != 0 {
+		t.Errorf("ran %d, asked %d", len(w.ran), len(w.asked))
 	}
 }

@@ -37,6 +37,7 @@ type world struct {
 	agent    agent.Options
 	reviewer llm.Model
 	store    *session.Memory
+	gate     *permission.Gate
 
 	mu     sync.Mutex
 	ran    []string             // the calls that ran, as name and input
@@ -119,6 +120,7 @@ func (w *world) options(t testing.TB) agent.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.gate = gate
 	o := w.agent
 	o.Tools = append(o.Tools, w.tools()...)
 	o.Dir = w.dir
