@@ -21,7 +21,7 @@ type one struct {
 	tc      *tool.Call
 	tool    tool.Tool
 	spec    tool.Spec
-	key     string // of the guard
+	key     callKey
 	sealed  []byte
 	res     *tool.Result // nil: not answered yet
 	outcome Outcome
@@ -154,7 +154,7 @@ func (r *runner) decide(ones []*one) {
 			o.allowed = true
 			o.sealed = bytes.Clone(o.tc.Input)
 			o.call.Input = o.sealed
-			o.key = o.call.Name + "\x00" + string(tool.Canonical(o.sealed))
+			o.key = keyOf(o.call.Name, o.sealed)
 			if text, refuse := r.guard.check(o); refuse {
 				o.settle(tool.Error(text), OutcomeRefused)
 			}

@@ -13,13 +13,25 @@ import (
 // call of another kind between, is refused the third time; if the model makes
 // it once more, the run stops. Tools that are made for polling are exempt.
 type guard struct {
-	seen map[string]*repeat
+	seen map[callKey]repeat
+}
+
+// callKey is a hash of a call's name and input: one that is whole, so that no
+// model can make two calls look like one.
+type callKey [sha256.Size]byte
+
+func keyOf(name string, input json.RawMessage) callKey {
+	h := sha256.New()
+	h.Write([]byte(name))
+	h.Write([]byte{0})
+	h.Write(tool.Canonical(input))
+	return callKey(h.Sum(nil))
 }
 
 type repeat struct {
 	result  [sha256.Size]byte
-	count   int
-	refused int
+	count   int32
+	refused int32
 }
 
 const maxRepeats = 2
@@ -30,7 +42,7 @@ func (g *guard) check(o *one) (string, bool) {
 	if o.spec.Polls {
 		return "", false
 	}
-	if s := g.seen[o.key]; s != nil && s.count >= maxRepeats {
+	if g.seen[o.key].count >= maxRepeats {
 		return repeatText, true
 	}
 	return "", false
@@ -38,29 +50,29 @@ func (g *guard) check(o *one) (string, bool) {
 
 // saw takes note of an answered call and reports whether the run is stuck.
 func (g *guard) saw(o *one) bool {
-	if o.key == "" || o.spec.Polls {
+	if !o.allowed || o.spec.Polls {
 		return false
-	}
-	if g.seen == nil {
-		g.seen = map[string]*repeat{}
 	}
 	s := g.seen[o.key]
 	switch o.outcome {
 	case OutcomeRefused:
-		if s != nil && s.count >= maxRepeats {
-			s.refused++
-			return s.refused > 1
+		if s.count < maxRepeats {
+			return false
 		}
-		return false
+		s.refused++
+		g.seen[o.key] = s
+		return s.refused > 1
 	case OutcomeRan:
 	default:
 		return false
 	}
-	sum := digest(o.res)
-	if s == nil || s.result != sum {
-		s = &repeat{result: sum}
+	if sum := digest(o.res); s.result != sum {
+		s = repeat{result: sum}
 	}
 	s.count++
+	if g.seen == nil {
+		g.seen = map[callKey]repeat{}
+	}
 	if !o.spec.ReadOnly && !o.res.IsError {
 		clear(g.seen)
 	}
