@@ -52,9 +52,9 @@ var bad = map[string]map[string]string{
 	},
 	"sandbox.network":   {`"open"`: `"open" is not off or on`, `true`: "true came"},
 	"sandbox.autoAllow": {`1`: "true or false is wanted"},
-	"sandbox.excluded": {`[""]`: `"" is not a command`, `["a\nb"]`: "is not a command", `[1]`: "a number is in it"},
-	"sandbox.write": {`["x"]`: `"x" is not a folder`, `["/"]`: "is not a folder", `["/a/.."]`: "is not a folder", `["~/"]`: "is not a folder", `["~/a/.."]`: "is not a folder", `["~/../x"]`: "is not a folder", `["~"]`: "is not a folder", `["/a\u0000"]`: "is not a folder", `[""]`: "is not a folder", `"/a"`: "text came"},
-	"sandbox.hide":  {`["x"]`: `"x" is not a path`, `[""]`: "is not a path", `["/a\u0000"]`: "is not a path", `{}`: "an object came"},
+	"sandbox.excluded":  {`[""]`: `"" is not a command`, `["a\nb"]`: "is not a command", `[1]`: "a number is in it"},
+	"sandbox.write":     {`["x"]`: `"x" is not a folder`, `["/"]`: "is not a folder", `["/a/.."]`: "is not a folder", `["~/"]`: "is not a folder", `["~/a/.."]`: "is not a folder", `["~/../x"]`: "is not a folder", `["~"]`: "is not a folder", `["/a\u0000"]`: "is not a folder", `[""]`: "is not a folder", `"/a"`: "text came"},
+	"sandbox.hide":      {`["x"]`: `"x" is not a path`, `[""]`: "is not a path", `["/a\u0000"]`: "is not a path", `{}`: "an object came"},
 	"envPassthrough": {
 		`["GITHUB_TOKEN"]`: `"GITHUB_TOKEN" is not the name of a variable that commands may have`, `["client_secret_2"]`: "is not the name", `["DB_PASSWORD"]`: "is not the name", `["MY_API_KEYS"]`: "is not the name",
 		`["SIGNING_KEY"]`: "is not the name", `["AWS_ACCESS_KEY_ID"]`: "is not the name", `["BASH_ENV"]`: "is not the name", `["A=1"]`: "is not the name", `[""]`: "is not the name", `["A*"]`: "is not the name", `"CI"`: "text came",

@@ -12,6 +12,11 @@
 // its settings.local.json, the environment, the flags, and the managed file,
 // which no other overrules. Permission rules are added up, so that no layer
 // loses a restriction.
+//
+// What a project's files may set depends on whether the user trusts its folder
+// with the content that it has; see [TrustState]. Without trust they may only
+// restrict; with it they also set what a session needs, and never what only the
+// user may: providers, what requests and commands are sent, the network.
 package config
 
 import (
@@ -76,6 +81,8 @@ type Config struct {
 	// Layers are the permission rules by where they are from, the later over the
 	// earlier.
 	Layers []Layer `json:"-"`
+	// Trust is how the project's folder stands, and what it brings.
+	Trust TrustState `json:"-"`
 	// Files are the settings files that were read.
 	Files []string `json:"-"`
 

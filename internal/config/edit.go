@@ -27,7 +27,9 @@ var ErrNotThere = errors.New("it is not there")
 // reading would refuse is not written, nor is a file that is no JSON touched.
 // Another writer is waited for, some seconds at most. A symbolic link is
 // followed, but not made a file of where it leads nowhere.
-func Set(file, key, value string) error {
+func Set(file, key, value string) error { return set(own(file), key, value) }
+
+func set(file target, key, value string) error {
 	path, raw, err := setting(key, value)
 	if err != nil {
 		return err
@@ -37,7 +39,9 @@ func Set(file, key, value string) error {
 
 // Add writes an item into a list of a settings file, at its end, as [Set] does.
 // An item that is there already is not added again.
-func Add(file, key, item string) error {
+func Add(file, key, item string) error { return add(own(file), key, item) }
+
+func add(file target, key, item string) error {
 	path, raw, err := listItem(key, item)
 	if err != nil {
 		return err
@@ -58,7 +62,9 @@ func Add(file, key, item string) error {
 
 // Remove takes an item out of a list of a settings file, as often as it is in
 // it. Comments stay. That it is not there is [ErrNotThere].
-func Remove(file, key, item string) error {
+func Remove(file, key, item string) error { return take(own(file), key, item) }
+
+func take(file target, key, item string) error {
 	path, _, err := listItem(key, item)
 	if err != nil {
 		return err
@@ -81,7 +87,7 @@ func Remove(file, key, item string) error {
 			}
 			g, _ := groupOf(list)
 			text = remove(text, g, at[len(at)-1])
-			again, err := parse(file, text)
+			again, err := parse(file.name, text)
 			if err != nil {
 				return nil, err
 			}
@@ -196,39 +202,71 @@ func itemsOf(list *hujson.Value, item string) ([]int, error) {
 	return at, nil
 }
 
+// A target is a settings file that can be changed.
+type target struct {
+	name  string
+	lock  func() (unlock func(), err error) // makes the folder, and keeps others out of it
+	read  func() ([]byte, error)            // nil without an error if there is none
+	write func([]byte) error
+	only  func(path []string) *fault // what is not to be written into it; nil is all right
+}
+
+// own is a file of the user's.
+func own(file string) target {
+	return target{
+		name: file,
+		lock: func() (func(), error) {
+			if info, err := os.Lstat(file); err == nil && info.Mode()&os.ModeSymlink != 0 {
+				if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+					return nil, errors.New("it is a symbolic link that leads nowhere: remove it, or make the file that it names")
+				}
+			}
+			dir := filepath.Dir(file)
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				return nil, err
+			}
+			return lockFolder(dir)
+		},
+		read:  func() ([]byte, error) { return readFile(file) },
+		write: func(b []byte) error { return atomicfile.Write(file, b, atomicfile.Options{Mode: 0o600}) },
+		only:  func([]string) *fault { return nil },
+	}
+}
+
 // edit reads a file, has it changed, and writes it. raw is the value for the
 // path, which must be one that reading takes; nil is none.
-func edit(file string, path []string, raw json.RawMessage, with func(text []byte, root *hujson.Value) ([]byte, error)) (err error) {
+func edit(file target, path []string, raw json.RawMessage, with func(text []byte, root *hujson.Value) ([]byte, error)) (err error) {
 	if raw != nil {
 		ch := checker{map[reflect.Type]map[string]reflect.Type{}}
-		if f := ch.check(reflect.TypeFor[Config](), within(path, raw), nil, ""); f != nil {
+		f := ch.check(reflect.TypeFor[Config](), within(path, raw), nil, "")
+		if f == nil {
+			f = file.only(path)
+		}
+		if f != nil {
 			return &Error{Key: dotted(f.at), Text: f.text}
 		}
 	}
-	told := func(err error) error { return &Error{File: file, Text: err.Error(), err: err} }
-	if info, err := os.Lstat(file); err == nil && info.Mode()&os.ModeSymlink != 0 {
-		if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
-			return &Error{File: file, Text: "it is a symbolic link that leads nowhere: remove it, or make the file that it names"}
+	told := func(err error) error {
+		var e *Error
+		if errors.As(err, &e) {
+			return e
 		}
+		return &Error{File: file.name, Text: err.Error(), err: err}
 	}
-	dir := filepath.Dir(file)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return told(err)
-	}
-	unlock, err := lockFolder(dir)
+	unlock, err := file.lock()
 	if err != nil {
 		return told(err)
 	}
 	defer unlock()
-	was, err := readFile(file)
+	was, err := file.read()
 	if err != nil {
-		return err
+		return told(err)
 	}
 	text := was
-	if len(bytes.TrimSpace(text)) == 0 {
+	if len(bytes.TrimSpace(bytes.TrimPrefix(text, bom))) == 0 {
 		text = []byte("{}\n")
 	}
-	root, err := parse(file, text)
+	root, err := parse(file.name, text)
 	if err != nil {
 		return err
 	}
@@ -236,21 +274,21 @@ func edit(file string, path []string, raw json.RawMessage, with func(text []byte
 	if err != nil {
 		var e *Error
 		if errors.As(err, &e) {
-			e.File = file
+			e.File = file.name
 			return e
 		}
-		return &Error{File: file, Line: lineOf(&root, text, path), Key: dotted(path), Text: err.Error(), err: err}
+		return &Error{File: file.name, Line: lineOf(&root, text, path), Key: dotted(path), Text: err.Error(), err: err}
 	}
 	if bytes.Equal(now, was) || bytes.Equal(now, text) && was == nil {
 		return nil
 	}
-	if err := sound(file, now); err != nil {
-		if before := sound(file, text); before != nil {
+	if err := sound(file.name, now); err != nil {
+		if before := sound(file.name, text); before != nil {
 			return before // it was wrong already, and at a line that is in the file
 		}
 		return err
 	}
-	if err := atomicfile.Write(file, now, atomicfile.Options{Mode: 0o600}); err != nil {
+	if err := file.write(now); err != nil {
 		return told(err)
 	}
 	return nil
@@ -259,7 +297,7 @@ func edit(file string, path []string, raw json.RawMessage, with func(text []byte
 // sound reports what reading would refuse of a file that has this text.
 func sound(file string, text []byte) error {
 	if len(text) > maxFile {
-		return tooLarge(file)
+		return tooLarge(file, maxFile)
 	}
 	c := &Config{From: map[string]string{}, places: map[string]place{}}
 	return c.layer("user", file, text)

@@ -18,6 +18,23 @@ const (
 // that is not a regular one is refused before it is opened: to open a pipe
 // would wait for its writer.
 func readFile(name string) ([]byte, error) {
+	b, err := readBounded(name, maxFile)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	return b, shallow(name, b)
+}
+
+// shallow refuses a text that is nested deeper than maxDepth.
+func shallow(name string, b []byte) error {
+	if line := tooDeep(b); line > 0 {
+		return &Error{File: name, Line: line, Text: fmt.Sprintf("more than %d objects and lists are within each other", maxDepth)}
+	}
+	return nil
+}
+
+// readBounded reads a regular file of at most so many bytes.
+func readBounded(name string, most int64) ([]byte, error) {
 	info, err := os.Stat(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -28,20 +45,23 @@ func readFile(name string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, &Error{File: name, Text: "it is not a regular file: remove it, or put a file there"}
 	}
-	f, err := os.Open(name)
+	f, err := os.OpenFile(name, os.O_RDONLY|noWait, 0)
 	if err != nil {
 		return nil, &Error{File: name, Text: err.Error()}
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	return readOpen(name, f, most)
+}
+
+// readOpen reads a file that is open; a nil slice is never what it returns
+// without an error.
+func readOpen(name string, f io.Reader, most int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	switch {
 	case err != nil:
 		return nil, &Error{File: name, Text: err.Error()}
-	case len(b) > maxFile:
-		return nil, tooLarge(name)
-	}
-	if line := tooDeep(b); line > 0 {
-		return nil, &Error{File: name, Line: line, Text: fmt.Sprintf("more than %d objects and lists are within each other", maxDepth)}
+	case int64(len(b)) > most:
+		return nil, tooLarge(name, most)
 	}
 	if b == nil {
 		b = []byte{}
@@ -49,8 +69,8 @@ func readFile(name string) ([]byte, error) {
 	return b, nil
 }
 
-func tooLarge(name string) *Error {
-	return &Error{File: name, Text: fmt.Sprintf("it is larger than %d KiB", maxFile>>10)}
+func tooLarge(name string, most int64) *Error {
+	return &Error{File: name, Text: fmt.Sprintf("it is larger than %d KiB", most>>10)}
 }
 
 // tooDeep returns the line at which JSON with comments is nested deeper than

@@ -1,13 +1,12 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,6 +65,10 @@ func Load(src Sources) (*Config, error) {
 	}
 	if sameFolder(src.Home, filepath.Join(src.Dir, ".cantle")) {
 		layers = slices.Delete(layers, 2, 3) // the user's own, and read already
+	}
+	var err error
+	if c.Trust, err = TrustOf(src.Home, src.Dir); err != nil {
+		c.Warnings = append(c.Warnings, strings.TrimPrefix(err.Error(), "settings: "))
 	}
 	for _, l := range layers {
 		if err := c.file(l.name, l.file); err != nil {
@@ -135,9 +138,16 @@ func (c *Config) file(name, file string) error {
 	return c.layer(name, file, b)
 }
 
+// bom is what some editors put before a text.
+var bom = []byte("\uFEFF")
+
 // parse reads JSON with comments and trailing commas. The value has memory of
 // its own.
 func parse(name string, b []byte) (hujson.Value, error) {
+	b = slices.Clone(b)
+	if bytes.HasPrefix(b, bom) {
+		copy(b, "   ") // offsets stay
+	}
 	root, err := hujson.Parse(slices.Clone(b))
 	if err != nil { // the last line may be a comment that nothing ends
 		if ended, more := hujson.Parse(append(slices.Clone(b), '\n')); more == nil {
@@ -153,98 +163,31 @@ func parse(name string, b []byte) (hujson.Value, error) {
 	return root, nil
 }
 
+func objectOf(root hujson.Value) (map[string]json.RawMessage, bool) {
+	plain := root.Clone()
+	plain.Standardize()
+	var out map[string]json.RawMessage
+	err := json.Unmarshal(plain.Pack(), &out)
+	return out, err == nil && out != nil
+}
+
 // layer merges the text of a file into c.
 func (c *Config) layer(name, file string, b []byte) error {
 	root, err := parse(file, b)
 	if err != nil {
 		return err
 	}
-	plain := root.Clone()
-	plain.Standardize()
-	var layer map[string]json.RawMessage
-	if err := json.Unmarshal(plain.Pack(), &layer); err != nil || layer == nil {
+	layer, ok := objectOf(root)
+	if !ok {
 		return &Error{File: file, Line: 1, Text: "an object is wanted"}
 	}
 	if name == "project" || name == "local" {
-		c.untrusted(file, layer)
+		c.project(file, layer, sumOf(string(b)))
 	}
 	if err := c.merge(layer, name, file, &root, b); err != nil {
 		return err
 	}
 	return c.whole(func(at []string) (string, int) { return file, lineOf(&root, b, at) })
-}
-
-// ofUser are the keys that only the user's own files may set.
-var ofUser = []string{"model", "env", "providers", "aliases", "fallback", "route", "retry", "cacheWatch", "stallTimeout", "user", "system", "appendSystem", "envPassthrough"}
-
-// ofUserModel are those of a model: what it costs, and what it is sent.
-var ofUserModel = []string{"price", "output", "thinkingStyle", "efforts", "minCache", "salvage"}
-
-// ofUserIn are those of other objects.
-var ofUserIn = map[string][]string{
-	"permissions": {"allow", "defaultMode", "additionalDirectories", "askTimeout", "reviewer"},
-	"web":         {"allowPrivate", "allowRanges", "search"},
-}
-
-// untrusted takes out what a repository may not decide for whoever opens it.
-func (c *Config) untrusted(name string, layer map[string]json.RawMessage) {
-	warn := func(key string) {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: %s is left out: a project may not set it for you; put it into your own settings", name, key))
-	}
-	for _, k := range ofUser {
-		if _, ok := layer[k]; ok {
-			delete(layer, k)
-			warn(k)
-		}
-	}
-	for _, k := range []string{"maxTurns", "maxTokens", "maxCost", "softLimit", "timeout"} {
-		if v, ok := layer[k]; ok && c.widens(k, v) {
-			delete(layer, k)
-			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: %s is left out: a project may only lower your limit", name, k))
-		}
-	}
-	// A price of a project's making would turn the limit on cost off.
-	var models map[string]map[string]json.RawMessage
-	if json.Unmarshal(layer["models"], &models) == nil {
-		for _, ref := range slices.Sorted(maps.Keys(models)) {
-			for _, k := range ofUserModel {
-				if _, ok := models[ref][k]; ok {
-					delete(models[ref], k)
-					warn("models." + ref + "." + k)
-				}
-			}
-		}
-		if b, err := json.Marshal(models); err == nil {
-			layer["models"] = b
-		}
-	}
-	var box map[string]json.RawMessage
-	if json.Unmarshal(layer["sandbox"], &box) == nil {
-		for _, k := range slices.Sorted(maps.Keys(box)) {
-			if _, known := fieldsByName(reflect.TypeFor[Sandbox]())[k]; known && c.loosensSandbox(k, box[k]) {
-				delete(box, k)
-				c.Warnings = append(c.Warnings, fmt.Sprintf("%s: sandbox.%s is left out: a project may only tighten the sandbox", name, k))
-			}
-		}
-		if b, err := json.Marshal(box); err == nil {
-			layer["sandbox"] = b
-		}
-	}
-	for _, k := range slices.Sorted(maps.Keys(ofUserIn)) {
-		var in map[string]json.RawMessage
-		if json.Unmarshal(layer[k], &in) != nil {
-			continue // it is not there, or no object, which is told of later
-		}
-		for _, inner := range ofUserIn[k] {
-			if _, ok := in[inner]; ok {
-				delete(in, inner)
-				warn(k + "." + inner)
-			}
-		}
-		if b, err := json.Marshal(in); err == nil {
-			layer[k] = b
-		}
-	}
 }
 
 // set lays one value over c. What is JSON is taken as JSON where the key wants

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 )
 
+// noWait is nothing: files are not opened that would wait.
+const noWait = 0
+
 // tryLock makes a file that nobody else can make while it is open, nor remove.
 // One that a process left which was killed can be removed.
 func tryLock(dir string) (unlock func(), held bool, err error) {

@@ -8,6 +8,9 @@ import (
 	"syscall"
 )
 
+// noWait makes opening a pipe not wait for its writer.
+const noWait = syscall.O_NONBLOCK
+
 // tryLock takes the advisory lock of a folder itself, so that no file is left
 // behind. It ends with the process, however that ends.
 func tryLock(dir string) (unlock func(), held bool, err error) {

@@ -1,0 +1,181 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// ofTrust are the keys that a project's file may set only in a folder that the
+// user trusts.
+var ofTrust = []string{"model", "system", "appendSystem", "env", "permissions.allow", "permissions.defaultMode", "permissions.additionalDirectories"}
+
+// ofUser are the keys that only the user's own files may set, whatever he
+// trusts.
+var ofUser = []string{"providers", "aliases", "fallback", "route", "retry", "cacheWatch", "stallTimeout", "user", "envPassthrough"}
+
+// ofUserModel are those of a model: what it costs, and what it is sent.
+var ofUserModel = []string{"price", "output", "thinkingStyle", "efforts", "minCache", "salvage"}
+
+// ofUserIn are those of other objects.
+var ofUserIn = map[string][]string{
+	"permissions": {"askTimeout", "reviewer"},
+	"web":         {"allowPrivate", "allowRanges", "search"},
+}
+
+// modesOfProjects are those that a trusted project may choose. None lets
+// everything run, and none is another name for one.
+var modesOfProjects = []string{"default", "acceptEdits", "plan", "dontAsk"}
+
+// inside changes the object of a layer at the key.
+func inside(layer map[string]json.RawMessage, key string, change func(in map[string]json.RawMessage)) {
+	var in map[string]json.RawMessage
+	if json.Unmarshal(layer[key], &in) != nil || in == nil {
+		return // it is not there, or no object, which is told of where it is checked
+	}
+	change(in)
+	if b, err := json.Marshal(in); err == nil {
+		layer[key] = b
+	}
+}
+
+// project takes out of a project's file what it may not decide for whoever
+// opens it. sum is the digest of the text that the layer was read from.
+func (c *Config) project(file string, layer map[string]json.RawMessage, sum string) {
+	c.ofUserOnly(layer, func(key, why string) {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: %s is left out: %s", file, key, why))
+	})
+	at := ".cantle/" + filepath.Base(file)
+	seen, ok := c.Trust.Survey.file(at)
+	if c.Trust.Level == Trusted && ok && seen.Refused == "" && seen.SHA256 == sum {
+		return
+	}
+	off := takeTrusted(layer)
+	if len(off) == 0 {
+		return
+	}
+	why := "a project may not set it for you"
+	for _, f := range c.Trust.Survey.Files {
+		if f.Link != "" && (f.Path == at || f.Path == ".cantle") {
+			why = "it comes through a symbolic link, which is never trusted"
+			ok = false
+		}
+	}
+	way := "put it into your own settings"
+	if ok && c.Trust.Survey.Digest != "" {
+		if why = c.Trust.Why(); why == "" {
+			why = "the file was changed while it was read"
+		}
+		way = wayOut + ", or " + way
+	}
+	verb := " is left out: "
+	if len(off) > 1 {
+		verb, way = " are left out: ", strings.Replace(way, "put it", "put them", 1)
+		why = strings.Replace(why, "set it", "set them", 1)
+	}
+	c.Warnings = append(c.Warnings, file+": "+listed(off)+verb+why+"; "+way)
+}
+
+// takeTrusted takes out what needs trust, and returns the keys of it.
+func takeTrusted(layer map[string]json.RawMessage) (keys []string) {
+	take := func(in map[string]json.RawMessage, name, key string) {
+		v, ok := in[name]
+		if delete(in, name); ok && !slices.Contains([]string{`""`, "[]", "{}"}, string(v)) {
+			keys = append(keys, key)
+		}
+	}
+	for _, key := range ofTrust {
+		outer, inner, deeper := strings.Cut(key, ".")
+		if !deeper {
+			take(layer, key, key)
+			continue
+		}
+		inside(layer, outer, func(in map[string]json.RawMessage) { take(in, inner, key) })
+	}
+	return keys
+}
+
+// needsTrust are the keys in the text of a project's file that need trust.
+func needsTrust(text []byte) []string {
+	if tooDeep(text) > 0 {
+		return nil
+	}
+	root, err := parse("", text)
+	if err != nil {
+		return nil // which no one reads
+	}
+	layer, ok := objectOf(root)
+	if !ok {
+		return nil
+	}
+	(&Config{}).ofUserOnly(layer, func(string, string) {})
+	return takeTrusted(layer)
+}
+
+// ofUserOnly takes out what no project may set, and tells of it.
+func (c *Config) ofUserOnly(layer map[string]json.RawMessage, tell func(key, why string)) {
+	take := func(in map[string]json.RawMessage, name, key string) {
+		if _, ok := in[name]; ok {
+			delete(in, name)
+			tell(key, "a project may not set it for you; put it into your own settings")
+		}
+	}
+	for _, k := range ofUser {
+		take(layer, k, k)
+	}
+	for _, k := range slices.Sorted(maps.Keys(ofUserIn)) {
+		inside(layer, k, func(in map[string]json.RawMessage) {
+			for _, name := range ofUserIn[k] {
+				take(in, name, k+"."+name)
+			}
+		})
+	}
+	for _, k := range []string{"maxTurns", "maxTokens", "maxCost", "softLimit", "timeout"} {
+		if v, ok := layer[k]; ok && c.widens(k, v) {
+			delete(layer, k)
+			tell(k, "a project may only lower your limit")
+		}
+	}
+	// A price of a project's making would turn the limit on cost off.
+	inside(layer, "models", func(models map[string]json.RawMessage) {
+		for _, ref := range slices.Sorted(maps.Keys(models)) {
+			inside(models, ref, func(in map[string]json.RawMessage) {
+				for _, name := range ofUserModel {
+					take(in, name, dotted([]string{"models", ref, name}))
+				}
+			})
+		}
+	})
+	inside(layer, "sandbox", func(in map[string]json.RawMessage) {
+		for _, k := range slices.Sorted(maps.Keys(in)) {
+			if _, known := fieldsByName(reflect.TypeFor[Sandbox]())[k]; known && c.loosensSandbox(k, in[k]) {
+				delete(in, k)
+				tell("sandbox."+k, "a project may only tighten the sandbox")
+			}
+		}
+	})
+	inside(layer, "permissions", func(in map[string]json.RawMessage) {
+		var mode string
+		if json.Unmarshal(in["defaultMode"], &mode) == nil && mode != "" && !slices.Contains(modesOfProjects, mode) {
+			delete(in, "defaultMode")
+			tell("permissions.defaultMode", shown([]byte(quoted(mode)), "")+" is no mode that a project may choose, which are "+strings.Join(modesOfProjects, ", "))
+		}
+	})
+	inside(layer, "env", func(in map[string]json.RawMessage) {
+		for _, name := range slices.Sorted(maps.Keys(in)) {
+			var v string
+			switch at := dotted([]string{"env", name}); {
+			case launches(name):
+				delete(in, name)
+				tell(at, "a project may not set what programs do when they start; put it into your own settings")
+			case json.Unmarshal(in[name], &v) == nil && strings.Contains(v, "${"):
+				delete(in, name)
+				tell(at, "a project may not ask for a variable of yours; put it into your own settings")
+			}
+		}
+	})
+}
