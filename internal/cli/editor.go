@@ -258,4 +258,4 @@ type recalled struct{ h *history }
 
 func (r recalled) Add(string)      {}
 func (r recalled) Len() int        { return len(r.h.lines) }
-func (r recalled) At(i int) string { return toEdit.Replace(r.h.lines[len(r.h.lines)-1-i]) }
+func (r recalled) At(i int) string { return toEdit.Replace(clean(r.h.lines[len(r.h.lines)-1-i])) }

@@ -155,7 +155,7 @@ func (o *jsonOut) line(ev agent.Event) error {
 		return err
 	}
 	head[len(head)-1] = ','
-	_, err = o.e.Out.Write(append(append(head, b[1:]...), '\n'))
+	_, err = o.e.Out.Write(append(quiet(append(head, b[1:]...)), '\n'))
 	return err
 }
 
@@ -319,7 +319,7 @@ func (o *textOut) close(res *agent.Result, err error, code int) error {
 	if err != nil {
 		fmt.Fprintln(o.e.Err, "cantle: "+clean(advise(err)))
 	} else if code != ExitOK && res != nil {
-		fmt.Fprintf(o.e.Err, "cantle: stopped: %s", res.Stop)
+		fmt.Fprintf(o.e.Err, "cantle: stopped: %s", clean(string(res.Stop)))
 		if res.Reason != "" {
 			fmt.Fprintf(o.e.Err, ": %s", clean(res.Reason))
 		}
