@@ -102,7 +102,7 @@ func (w *walker) names(at int, f flags, rest []Word) {
 		case !word.Known && !given, strings.ContainsAny(variable, "[]"), name == "let":
 			w.evaluates(at, word, "a name of a variable that is computed, or has a subscript")
 			return
-		case f != nil && len(f) > 0 || name == "getopts":
+		case len(f) > 0 || name == "getopts":
 			if isName(word.Text) && !ownVariable(word.Text) {
 				w.say(at, Redefine, name+" sets a variable that programs may read")
 				return
@@ -188,6 +188,30 @@ func (w *walker) stdin(at int) {
 	}
 	if !found {
 		w.say(at, Computed, "what "+c.Name()+" runs is what it reads")
+		w.piped(at)
+	}
+}
+
+// piped finds in the words of the commands in front of a pipe what the program
+// behind it may take for commands, for deny rules.
+func (w *walker) piped(at int) {
+	c := w.out.Commands[at]
+	if c.Place&InPipe == 0 {
+		return
+	}
+	for i := max(at-8, 0); i < at; i++ {
+		before := w.out.Commands[i]
+		if before.Place&InPipe == 0 || before.Doubt || len(before.Words) == 0 {
+			continue
+		}
+		for _, word := range before.Words[1:] {
+			w.roughly(at, word.Text)
+		}
+		for _, r := range before.Redirects {
+			if strings.HasPrefix(r.Op, "<<") {
+				w.roughly(at, r.Target.Text)
+			}
+		}
 	}
 }
 
@@ -208,6 +232,7 @@ func (w *walker) later(at int, rest []Word) {
 		}
 	}
 	w.say(at, Computed, "what "+c.Name()+" keeps to run is what it reads")
+	w.piped(at)
 }
 
 // commandVariable says that the value of a variable is a command, to some program.

@@ -10,7 +10,7 @@ wget        connect O> output-document> o> output-file> a> append-output> P> dir
 nc          connect e!* c!* l p: s: w: x@ exec!* sh-exec!*
 ncat        connect e!* c!* l p: s: w: exec!* sh-exec!* lua-exec<* proxy@
 netcat      connect e!* c!* l p: s: w:
-socat       opaque
+socat       socat
 telnet      connect
 ftp         connect
 sftp        remote  o:* P: i< b< F< S!* J@ s:*
@@ -28,43 +28,47 @@ gawk        awk     F: v: f<%* file<%* field-separator: assign: e$ source$ i<* i
 mawk        awk     F: v: f<%* W:*
 nawk        awk     F: v: f<%*
 find        find
-fd          fd      x!* X!* exec!* exec-batch!* H I u s i g F a l L p 0 e: E: t: d: c: S: o: j: hidden no-ignore extension: exclude: type: max-depth: min-depth: exact-depth: case-sensitive ignore-case glob fixed-strings absolute-path follow full-path print0 size: changed-within: changed-before: owner: color: threads: base-directory: max-results: list-details* 
+fd          fd      x!* X!* exec!* exec-batch!* H I u s i g F a l* L p 0 1 q e: E: t: d: c: S: o: j: hidden no-ignore extension: exclude: type: max-depth: min-depth: exact-depth: case-sensitive ignore-case glob fixed-strings absolute-path follow full-path print0 size: changed-within: changed-before: owner: color: threads: base-directory< max-results: list-details* help version
+fdfind      fd      x!* X!* exec!* exec-batch!* H I u s i g F a l* L p 0 1 q e: E: t: d: c: S: o: j: hidden no-ignore extension: exclude: type: max-depth: glob absolute-path
 man         opaque  P!* pager!* H!* html!* C<* config-file<* M:* manpath:* B!* browser!* preprocessor:* p:* l<
 less        opaque  k<* lesskey-file<* lesskey-src<* o> O> log-file> LOG-FILE> t: T< tag: p: P: b: x: y: z: j: +:*
 more        read    d f l p c s u n:
 tar         tar     f: file: C: directory: T<* files-from<* X< exclude-from< I!* use-compress-program!* F!* info-script!* new-volume-script!* to-command!* checkpoint-action:* rsh-command!* rmt-command!* g> listed-incremental> exclude: strip-components: transform: xform: owner: group: mode: mtime: b: H: format: K: L: N: V: index-file> volno-file> checkpoint= level: c x t r u A d z j J Z a v p P h k m o s w W S O O l i B create extract get list append update concatenate diff compare delete gzip bzip2 xz zstd lzma auto-compress verbose preserve-permissions absolute-names dereference keep-old-files overwrite to-stdout one-file-system wildcards no-same-owner remove-files numeric-owner
-zip         last    TT:* unzip-command!* r q x: i: j y u m d: 0 1 9
-unzip       unzip   d> o n q l t v p j x: Z a
+zip         last    TT!* unzip-command!* r q x: i: j y u m d: T 0 1 9 e P: b:
+unzip       unzip   d> o n q l t v p c j x: Z a
 7z          opaque
 cpio        opaque  F: rsh-command!* to-stdout
 git         git
-make        opaque  f<* file<* C: directory: E!* eval!* I: include-dir: o: W: j= n k s B SHELL:*
-gdb         opaque  x<* command<* ex:* eval-command:* iex:* init-command<*
-vim         edit    c:* S<* u<* cmd:* s<* w> W> i<> T: t: servername: remote-send:* remote-expr:*
-vi          edit    c:* S<* u<* cmd:* s<* w> W>
-nvim        edit    c:* S<* u<* cmd:* l<* es s<* w> W> i<> remote-send:* remote-expr:*
-ex          edit    c:* S<* u<* cmd:*
+make        opaque  f<* file<* C: directory: E$* eval$* I: include-dir: o: W: j= n k s B SHELL:*
+gdb         debug   x<* command<* ex$* eval-command$* iex$* init-eval-command$* init-command<* p: pid: c: core: cd: d: args batch q n nx quiet
+vim         edit    c:* S<* u<* cmd:* s<* w> W> i<> T: t: servername: remote-send:* remote-expr:* e s R n N b d y Z es headless clean
+vi          edit    c:* S<* u<* cmd:* s<* w> W> e s R n N b d y Z es headless clean
+nvim        edit    c:* S<* u<* cmd:* l<* es s<* w> W> i<> remote-send:* remote-expr:* e s R n N b d y Z es headless clean
+ex          edit    c:* S<* u<* cmd:* e s R n N b d y Z es headless clean
 ed          edit
-emacs       edit    eval:* f:* l<* load<* funcall:* script<* batch
+emacs       edit    eval$* f:* l<* load<* funcall$* script<* execute$* batch q Q nw
 nano        edit
 openssl     opaque  out> in< keyout> key< inkey< cert< CAfile< config<* connect@ passout: passin: engine:* provider:* passin:* randomfile<
+pandoc      read    o> output> f: from: r: read: t: to: w: write: F!* filter!* lua-filter<* L<* pdf-engine!* template<* defaults<* d<* H< B< A< include-in-header< include-before-body< include-after-body< css: c: metadata-file< M: metadata: V: variable: bibliography< csl< data-dir<* extract-media> resource-path: log> syntax-definition<* reference-doc< s standalone toc N
 gpg         opaque  o> output> homedir: exec-path:* keyserver@
 ssh-keygen  opaque  f> D:*
 ssh-add     opaque  s:* e:*
 screen      opaque
 tmux        opaque  f<* c!* default-shell!*
-at          opaque  f<*
+at          opaque  f<* q: t: m M l r d v
 batch       opaque
 crontab     opaque
-dc          opaque  e:* expression:* f<*
+dc          sql     e$* expression$* f<*
 bc          opaque
-yq          opaque  i* inplace* 
-ffmpeg      opaque  i<
-convert     opaque
+yq          yq      i* inplace* in-place* r P o: p: e n N C M s> y Y j f<% from-file<%  indent: output-format: input-format: expression%: prettyPrint null-input no-colors colors raw-output exit-status
+ffmpeg      media   i< f: c: vf: af: ss: t: to: r: b: s: map: filter_complex: y n pass: passlogfile> progress>
+ffprobe     opaque  i<
+convert     media
+magick      media
 pip         opaque  r< requirement< t> target> c< constraint< i@ index-url@ extra-index-url@
 npm         opaque
 cargo       opaque  config:*
-go          opaque  exec!* toolexec!* vettool!* o> C: modfile< overlay<
+go          opaque  exec!* toolexec!* vettool!* o> C: modfile< overlay< run: tags: count: timeout: ldflags: gcflags: p: mod: pkgdir: cpuprofile> memprofile> coverprofile> blockprofile> trace> outputdir> bench: benchtime: covermode: coverpkg: parallel: cpu: fuzz: fuzztime: skip: list: f: html< func< v x n race a u m i d s json short
 gcc         compile o> B:* wrapper!* specs<* fplugin:* x: I: L: l: D: U: include< imacros<
 cc          compile o> B:* wrapper!* specs<* fplugin:* x: I: L: l: D: U: include< imacros<
 clang       compile o> B:* fplugin:* x: I: L: l: D: U: include<
@@ -79,12 +83,16 @@ bind        opaque  x:* f<*
 systemctl   opaque
 service     opaque
 launchctl   opaque
-psql        opaque  c:* command:* f<* file<* o> output> L> log-file> h@ host@ d: U: p: v:
-mysql       opaque  e:* execute:* h@ host@ tee> pager!*
+psql        sql     c$* command$* f<* file<* o> output> L> log-file> h@ host@ d: U: p: v: t A q x X w W
+mysql       sql     e$* execute$* h@ host@ tee> pager!* u: D: P:
 sqlite3     opaque  cmd:* init<*
 kubectl     opaque  kubeconfig< f< filename<
 terraform   opaque
 ansible     opaque
+m4          sql
+gnuplot     sql     e$*
+mongosh     sql     eval$*
+redis-cli   sql     eval<*
 `
 
 // gitRunning are git's own flags, and the flags of its commands, that run
@@ -92,4 +100,4 @@ ansible     opaque
 const gitRunning = `C: c:* exec-path=* git-dir:* work-tree:* namespace: config-env:* super-prefix: list-cmds: attr-source: p* paginate* P no-pager no-replace-objects bare* literal-pathspecs glob-pathspecs noglob-pathspecs icase-pathspecs no-optional-locks no-lazy-fetch no-advice v version h help html-path man-path info-path`
 
 // gitExec are the flags that run a command, whichever command of git has them.
-const gitExec = `ext-diff* textconv* upload-pack!* receive-pack!* exec!* x!* extcmd!* tool:* open-files-in-pager=!* output> output-directory> template<* config:* c:* separate-git-dir> reference< gpg-sign=* S=* edit* e* interactive* i* strategy:* tree-filter!* index-filter!* msg-filter!* env-filter!* commit-filter!* parent-filter!* tag-name-filter!* smtp-server:* sendmail-cmd!* to-cmd!* cc-cmd!* F< file< m: message: C: author: date: b: B: u: o: O:* remote: format: prefix: pathspec-from-file< t: depth: branch:`
+const gitExec = `ext-diff* textconv* upload-pack!* receive-pack!* exec!* x!* extcmd!* tool:* open-files-in-pager=!* output> output-directory> template<* config:* c:* separate-git-dir> reference< gpg-sign=* S=* edit* e* interactive* i* strategy:* tree-filter!* index-filter!* msg-filter!* env-filter!* commit-filter!* parent-filter!* tag-name-filter!* smtp-server:* httpd!* sendmail-cmd!* to-cmd!* cc-cmd!* F< file< m: message: C: author: date: b: B: u: o: O:* remote: format: prefix: pathspec-from-file< t: depth: branch:`

@@ -85,12 +85,12 @@ func (w *walker) find(at int) {
 				i++
 			}
 		case name == "-files0-from":
+			reading = false
 			w.access(at, tool.Read, arg, false)
 			i++
 		default:
 			reading = false
 		}
 	}
-	w.out.Commands[at].ReadOnly = reading && w.quiet(at)
-	w.out.Commands[at].Complete = w.out.Commands[at].ReadOnly
+	w.reading(at, reading)
 }

@@ -59,9 +59,8 @@ func (w *walker) git(at int) {
 		a := sortArgs(r.flags, rest, false, false)
 		plain := w.options(at, a)
 		sure := w.operands(at, r, a)
-		w.out.Commands[at].ReadOnly = harmless && plain && sure && !global.unknown && !a.unknown && !a.doubt && firstKnown(global) && w.quiet(at)
-		w.out.Commands[at].Complete = w.out.Commands[at].ReadOnly
-		if !a.unknown {
+		w.reading(at, harmless && plain && sure && !global.unknown && !a.unknown && !a.doubt && firstKnown(global))
+		if !a.unknown && sure {
 			return
 		}
 	}
@@ -117,7 +116,28 @@ func (w *walker) gitSetting(at int, word Word) {
 // gitVerb finds what git's commands run, write and connect to.
 func (w *walker) gitVerb(at int, verb string, rest []Word, a args) {
 	all := a.operands
+	for _, o := range rest {
+		if after, ok := strings.CutPrefix(o.Text, "ext::"); ok {
+			w.run(at, cut(o, len(o.Text)-len(after)))
+		}
+	}
 	switch verb {
+	case "archive", "format-patch":
+		if o, ok := a.get("o"); ok && o.Text != "" {
+			w.access(at, tool.Write, o, verb == "format-patch")
+		} else if verb == "format-patch" {
+			w.access(at, tool.Write, Word{Text: ".", Known: true}, false)
+		}
+	case "bundle", "init":
+		for i, o := range all {
+			if verb == "init" && i == 0 || verb == "bundle" && i == 1 && all[0].Text == "create" {
+				w.access(at, tool.Write, o, verb == "init")
+			}
+		}
+	case "send-email":
+		if o, ok := a.get("smtp-server"); ok && strings.HasPrefix(o.Text, "/") {
+			w.run(at, o)
+		}
 	case "bisect":
 		if len(rest) > 1 && rest[0].Text == "run" {
 			w.words(at, false, rest[1:], nil)
@@ -140,18 +160,23 @@ func (w *walker) gitVerb(at int, verb string, rest []Word, a args) {
 				for _, end := range gitConfigRuns {
 					if strings.HasSuffix(strings.ToLower(rest[i-1].Text), end) {
 						w.access(at, tool.Exec, o, false)
+						w.roughly(at, o.Text)
 						break
 					}
 				}
 			}
 		}
-	case "clone", "fetch", "pull", "push", "ls-remote", "archive":
+	case "clone", "fetch", "pull", "push", "ls-remote":
+		for _, o := range a.options {
+			if o.has && (o.name == "c" || o.name == "config") && verb == "clone" {
+				w.gitSetting(at, o.value)
+			}
+		}
 		for i, o := range all {
-			if after, ok := strings.CutPrefix(o.Text, "ext::"); ok {
-				w.run(at, cut(o, len(o.Text)-len(after)))
+			if strings.HasPrefix(o.Text, "ext::") {
 				continue
 			}
-			if i == 0 && verb != "archive" {
+			if i == 0 {
 				before, _, scp := strings.Cut(o.Text, ":")
 				if strings.Contains(o.Text, "://") || !scp {
 					w.access(at, tool.Connect, o, false)

@@ -317,26 +317,3 @@ func (w *walker) shell(at int) {
 		w.doubtful(at, operands[1:])
 	}
 }
-
-// interpreter notes the program that an interpreter is given.
-func (w *walker) interpreter(at int, evals []string) {
-	rest := w.out.Commands[at].Words[1:]
-	for i, word := range rest {
-		for _, flag := range evals {
-			if after, ok := strings.CutPrefix(word.Text, flag); ok && (after == "" || len(flag) == 2 || after[0] == '=') {
-				if after == "" && i+1 < len(rest) {
-					w.access(at, tool.Exec, rest[i+1], false)
-				} else {
-					w.access(at, tool.Exec, cut(word, len(flag)), false)
-				}
-				return
-			}
-		}
-		if word.Known && strings.HasPrefix(word.Text, "-") && len(word.Text) > 1 {
-			continue
-		}
-		w.access(at, tool.Read, word, false)
-		w.access(at, tool.Exec, word, false)
-		return
-	}
-}

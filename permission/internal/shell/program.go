@@ -2,6 +2,7 @@ package shell
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/cantle-dev/cantle/tool"
@@ -64,7 +65,7 @@ func (w *walker) options(at int, a args) (harmless bool) {
 		if o.does&reads != 0 {
 			w.access(at, tool.Read, o.value, false)
 		}
-		if o.does&writes != 0 {
+		if o.does&writes != 0 && !(o.value.Text == "-" && listed(" curl wget tar pandoc ", w.out.Commands[at].Name())) {
 			w.access(at, tool.Write, o.value, false)
 		}
 		if o.does&connects != 0 && strings.Contains(o.value.Text, "://") {
@@ -85,6 +86,13 @@ func (w *walker) options(at int, a args) (harmless bool) {
 
 // quiet says that a command, as far as it is not its words, changes nothing.
 func (w *walker) quiet(at int) bool {
+	writes := func(r Redirect) bool { return r.Write }
+	return w.sober(at) && !slices.ContainsFunc(w.out.Commands[at].Redirects, writes)
+}
+
+// sober says that a command, as far as it is not its words, touches nothing but
+// the files of its redirects.
+func (w *walker) sober(at int) bool {
 	c := &w.out.Commands[at]
 	if w.doubt || !trusted(c) {
 		return false
@@ -95,11 +103,18 @@ func (w *walker) quiet(at int) bool {
 		}
 	}
 	for _, r := range c.Redirects {
-		if r.Write || r.Read && strings.HasPrefix(r.Target.Text, "/dev/") {
+		if (r.Write || r.Read) && strings.HasPrefix(r.Target.Text, "/dev/") {
 			return false
 		}
 	}
 	return true
+}
+
+// reading notes that a command, as far as it is its words, only reads, if ok.
+func (w *walker) reading(at int, ok bool) {
+	c := &w.out.Commands[at]
+	c.ReadOnly = ok && w.quiet(at)
+	c.Complete = ok && w.sober(at)
 }
 
 // program says what a program of the tables touches.
@@ -107,10 +122,10 @@ func (w *walker) program(at int, r row) {
 	rest := w.out.Commands[at].Words[1:]
 	switch r.kind {
 	case "any":
-		w.out.Commands[at].ReadOnly = w.quiet(at)
+		w.reading(at, true)
 		return
 	case "test":
-		w.out.Commands[at].ReadOnly = w.quiet(at) && len(w.out.Unknown) == 0
+		w.reading(at, len(w.out.Unknown) == 0)
 		return
 	case "set":
 		ok := len(rest) > 0
@@ -125,7 +140,7 @@ func (w *walker) program(at int, r row) {
 			c := w.out.Commands[at]
 			w.reasonAt(c.Start, c.End, Redefine, "set changes what later commands mean")
 		}
-		w.out.Commands[at].ReadOnly = ok && w.quiet(at)
+		w.reading(at, ok)
 		return
 	case "git":
 		w.git(at)
@@ -141,16 +156,47 @@ func (w *walker) program(at int, r row) {
 			rest = append([]Word{{Text: "-" + rest[0].Text, Known: true, Prefix: "-" + rest[0].Prefix, Start: rest[0].Start, End: rest[0].End}}, rest[1:]...)
 		}
 	}
-	a := sortArgs(r.flags, rest, false, r.kind == "opaque" && w.out.Commands[at].Name() == "openssl")
+	name := w.out.Commands[at].Name()
+	switch name {
+	case "zip":
+		rest = slices.Clone(rest)
+		for i := range rest {
+			if rest[i].Text == "-TT" {
+				rest[i].Text, rest[i].Prefix = "--TT", "--TT"
+			}
+		}
+	case "jq":
+		rest = w.jqVariables(at, rest)
+	}
+	a := sortArgs(r.flags, rest, false, listed(" openssl go ffmpeg ffprobe convert magick gdb ", name))
 	harmless := w.options(at, a)
+	if r.kind != "sed" && r.kind != "awk" {
+		for _, o := range a.options {
+			if o.does&scripts != 0 {
+				harmless = false
+				w.code(at)
+				w.hints(at, o.value)
+			}
+		}
+	}
+	if name == "make" {
+		for _, o := range a.operands {
+			if _, value, ok := strings.Cut(o.Text, "="); ok && strings.Contains(value, " ") {
+				w.roughly(at, value)
+			}
+		}
+		if f, ok := a.get("f", "file"); ok && w.standardInput(f) {
+			w.program1(at)
+		}
+	}
 	sure := w.operands(at, r, a)
-	doubt := a.doubt && (r.risky || !map[string]bool{"read": true, "text": true, "tree": true, "grep": true, "show": true}[r.kind])
+	doubt := a.doubt && (r.risky || !map[string]bool{"read": true, "text": true, "tree": true, "grep": true, "show": true, "read1": true}[r.kind])
 	c := &w.out.Commands[at]
 	plain := harmless && sure && !a.unknown && !doubt
 	_, inPlace := a.get("w")
-	reading := r.reading || r.kind == "sed" || r.kind == "awk" || r.kind == "gofmt" && !inPlace
-	c.ReadOnly = reading && plain && w.quiet(at)
-	if r.complete {
+	reading := r.reading || r.kind == "sed" || r.kind == "awk" || r.kind == "gofmt" && !inPlace || r.kind == "fd" || lists(r.kind, a)
+	w.reading(at, reading && plain)
+	if r.complete && !c.Complete {
 		c.Complete = sure && !a.unknown && !a.doubt && trusted(c) && !w.doubt
 		for _, o := range a.options {
 			if o.does&(executes|connects|changes) != 0 {
@@ -161,190 +207,6 @@ func (w *walker) program(at int, r row) {
 			c.Complete = c.Complete && as.Harmless
 		}
 	}
-	c.Complete = c.Complete || c.ReadOnly
-}
-
-// operands notes what operands touch. It reports false where they make the
-// program do more than its kind says.
-func (w *walker) operands(at int, r row, a args) bool {
-	all := a.operands
-	last := len(all) - 1
-	each := func(op tool.Op, words []Word, tree bool) {
-		for _, word := range words {
-			w.access(at, op, word, tree)
-		}
-	}
-	name := w.out.Commands[at].Name()
-	switch r.kind {
-	case "read":
-		if len(all) == 0 && name == "ls" {
-			all = []Word{{Text: ".", Known: true}}
-		}
-		each(tool.Read, all, false)
-	case "tree":
-		each(tool.Read, all, true)
-		if len(all) == 0 && name != "diff" {
-			each(tool.Read, []Word{{Text: ".", Known: true}}, true)
-		}
-	case "text":
-		if name == "cd" && len(all) > 0 {
-			each(tool.Read, all[:1], false)
-		}
-	case "none":
-		return len(all) == 0
-	case "date":
-		for _, o := range all {
-			if !strings.HasPrefix(o.Prefix, "+") {
-				return false
-			}
-		}
-	case "grep":
-		given := false
-		for _, o := range a.options {
-			given = given || o.does&isPattern != 0 || o.name == "files" || o.name == "type-list"
-		}
-		if !given && len(all) > 0 {
-			all = all[1:]
-		}
-		_, short := a.get("r", "R", "recursive", "dereference-recursive")
-		tree := name == "rg" || short
-		each(tool.Read, all, tree)
-		if len(all) == 0 && tree {
-			each(tool.Read, []Word{{Text: ".", Known: true}}, true)
-		}
-	case "show":
-		for _, o := range all {
-			if i := strings.IndexByte(o.Text, ':'); i >= 0 {
-				w.access(at, tool.Read, cut(o, i+1), false)
-				continue
-			}
-			w.access(at, tool.Read, o, false)
-		}
-	case "inout":
-		if len(all) > 0 {
-			each(tool.Read, all[:1], false)
-		}
-		if len(all) > 1 {
-			each(tool.Write, all[1:], false)
-			return false
-		}
-	case "copy", "move", "link":
-		target, given := a.get("t", "target-directory")
-		if given {
-			w.access(at, tool.Write, target, true)
-		} else if last >= 0 {
-			if _, dirs := a.get("d", "directory"); dirs && name == "install" {
-				each(tool.Write, all, true)
-				return true
-			}
-			if last == 0 && r.kind == "link" {
-				each(tool.Write, []Word{{Text: ".", Known: true}}, true)
-			} else {
-				w.access(at, tool.Write, all[last], true)
-				all = all[:last]
-			}
-		}
-		op := tool.Read
-		if r.kind == "move" {
-			op = tool.Write
-			each(tool.Read, all, true)
-		}
-		each(op, all, true)
-	case "write":
-		each(tool.Write, all, false)
-	case "remove":
-		each(tool.Write, all, true)
-	case "first":
-		if len(all) > 0 {
-			w.access(at, tool.Write, all[0], false)
-		}
-	case "mode":
-		if _, ref := a.get("reference"); !ref && len(all) > 0 {
-			all = all[1:]
-		}
-		each(tool.Write, all, true)
-	case "temp":
-		if _, inDir := a.get("p", "tmpdir", "t"); inDir || len(all) == 0 {
-			return false // a folder by the environment
-		}
-		each(tool.Write, all, false)
-	case "split":
-		if len(all) > 0 {
-			each(tool.Read, all[:1], false)
-		}
-		prefix := Word{Text: "xx", Known: true}
-		if len(all) > 1 && name == "split" {
-			prefix = all[1]
-		}
-		if p, ok := a.get("f", "prefix"); ok {
-			prefix = p
-		}
-		prefix.Glob, prefix.Text = true, prefix.Text+"*"
-		w.access(at, tool.Write, prefix, false)
-	case "gofmt":
-		_, write := a.get("w")
-		op := tool.Read
-		if write {
-			op = tool.Write
-		}
-		each(op, all, true)
-	case "connect":
-		each(tool.Connect, all, false)
-		if _, ok := a.get("O", "remote-name"); ok && name == "curl" || name == "wget" {
-			if _, named := a.get("output-document"); !named {
-				w.access(at, tool.Write, Word{Text: ".", Known: true}, true)
-			}
-		}
-		if o, ok := a.get("O"); ok && name == "wget" {
-			w.access(at, tool.Write, o, false)
-		}
-	case "remote":
-		w.remote(at, all)
-	case "compile":
-		each(tool.Read, all, false)
-	case "edit":
-		for _, o := range a.options {
-			if o.has && strings.HasPrefix(o.value.Text, "!") {
-				w.run(at, cut(o.value, 1))
-			}
-		}
-		for _, o := range all {
-			if strings.HasPrefix(o.Text, "+!") {
-				w.run(at, cut(o, 2))
-			}
-			if after, ok := strings.CutPrefix(o.Text, "+"); ok {
-				w.access(at, tool.Exec, cut(o, len(o.Text)-len(after)), false)
-				continue
-			}
-			w.access(at, tool.Write, o, false)
-		}
-	case "last":
-		if len(all) > 0 {
-			w.access(at, tool.Write, all[0], false)
-			each(tool.Read, all[1:], true)
-		}
-	case "unzip":
-		each(tool.Read, all[:min(1, len(all))], false)
-		if _, ok := a.get("d"); !ok {
-			w.access(at, tool.Write, Word{Text: ".", Known: true}, true)
-		}
-	case "tar":
-		w.tar(at, a)
-	case "sed":
-		return w.sed(at, a)
-	case "awk":
-		return w.awk(at, a)
-	case "opaque":
-		for _, o := range all {
-			if strings.HasPrefix(o.Text, "+") && name == "less" {
-				w.access(at, tool.Exec, o, false)
-				if strings.HasPrefix(o.Text, "+!") {
-					w.run(at, cut(o, 2))
-				}
-			}
-		}
-	}
-	return true
 }
 
 // remote is of programs that copy between hosts: host:path is there, a path here.
@@ -384,16 +246,7 @@ func (w *walker) dd(at int) {
 		}
 		complete = complete && !word.Many
 	}
-	w.out.Commands[at].Complete = complete && w.quietAssigns(at)
-}
-
-func (w *walker) quietAssigns(at int) bool {
-	for _, a := range w.out.Commands[at].Assigns {
-		if !a.Harmless {
-			return false
-		}
-	}
-	return true
+	w.out.Commands[at].Complete = complete && w.sober(at)
 }
 
 func (w *walker) tar(at int, a args) {

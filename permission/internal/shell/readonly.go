@@ -90,7 +90,21 @@ ps          text  A a d e f F j l u x w o: p: C: U: t: H aux pid: sort: no-heade
 pgrep       text  a c d: f g: i l n o P: s: t: u: U: v w x
 tree        tree  a d f l x L: P: I: o> p s h u g D F n C i A S N Q r t U c J X dirsfirst prune noreport filelimit: gitignore help version
 sleep       text
-jq          grep    f<% from-file<% r c n s e a S C M j R h L: raw-output compact-output null-input slurp exit-status ascii-output sort-keys color-output monochrome-output join-output raw-input tab indent:
+yes         text
+shuf        read  e i: n: o> r z echo input-range: head-count: output> random-source< repeat zero-terminated help version
+tsort       read  help version
+numfmt      text  d: z from: to: field: format: header= invalid: padding: round: suffix: delimiter: debug grouping zero-terminated help version
+zcat        read  f q v
+bzcat       read  s
+xzcat       read  f q v
+zstdcat     read  f q v
+lz4cat      read  f q v
+zipinfo     read  1 2 h l m s t T v z
+nm          read  a A C D g l n p P r s S u W defined-only demangle= dynamic extern-only line-numbers numeric-sort no-sort print-armap print-file-name print-size radix: size-sort undefined-only help version
+size        read  A B d o t x G format: radix: totals common help version
+readelf     read  a h l S g t e s n r u d V A c D i x: p: R: z w= I W T all file-header program-headers segments section-headers sections section-groups section-details headers syms symbols dyn-syms notes relocs unwind dynamic version-info arch-specific archive-index use-dynamic hex-dump: string-dump: wide help version
+read        read1 a: d: e i: n: N: p: r s t: u:
+jq          jq      f<% from-file<% r c n s e a S C M j R h L: raw-output compact-output null-input slurp exit-status ascii-output sort-keys color-output monochrome-output join-output raw-input tab indent:
 `
 
 // gitDiff are the flags that all of git's commands have that show changes.
@@ -128,10 +142,14 @@ check-ignore read q v z n stdin quiet verbose non-matching no-index
 check-attr  read  a z cached stdin all
 check-ref-format text branch normalize allow-onelevel
 grep        text  a I i w v h H E G P F n l L z o c p W e: f< A: B: C: m: q O=!* cached no-index untracked no-exclude-standard exclude-standard recurse-submodules text textconv* no-textconv ignore-case max-depth: recursive no-recursive word-regexp invert-match full-name extended-regexp basic-regexp perl-regexp fixed-strings line-number column files-with-matches name-only files-without-match open-files-in-pager=!* null only-matching count color= no-color break heading show-function context: after-context: before-context: function-context max-count: threads: and or not all-match quiet
-branch      none  a r v i all remotes verbose show-current sort: format: color= no-color column= no-column abbrev= no-abbrev ignore-case points-at: list l contains= merged= no-merged= no-contains=
-tag         none  l n= list sort: format: color= column= no-column points-at: ignore-case i contains= merged= no-merged= no-contains=
+branch      list  a r v i all remotes verbose show-current sort: format: color= no-color column= no-column abbrev= no-abbrev ignore-case points-at: list l contains= merged= no-merged= no-contains=
+tag         list  l n= list sort: format: color= column= no-column points-at: ignore-case i contains= merged= no-merged= no-contains=
 remote      none  v verbose
 version     none  build-options
+cherry      text  v abbrev=
+range-diff  show` + gitDiff + ` creation-factor: no-dual-color left-only right-only notes=
+config      get   get get-all get-regexp get-urlmatch list l global system local worktree f< file< blob: show-origin show-scope z null name-only type: bool int bool-or-int path expiry-date includes no-includes default:
+reflog      reflog` + gitLog + ` all
 var         text  l
 `
 

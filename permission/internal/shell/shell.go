@@ -130,6 +130,11 @@ type Command struct {
 	// Network says that the command is one that cannot work without the network:
 	// curl, git fetch, npm install … False also where that is not known.
 	Network bool
+	// Code says that the command is given a program in a language that is not
+	// looked into, by its words or by what it reads: python -c, perl -e, a script
+	// for sed that is not understood, vim -c. It may touch anything: no denial of
+	// a path can be held to. False for a program in a file.
+	Code bool
 	// Dirs are the directories that it may run in, more than one after a cd that
 	// may fail; empty when unknown.
 	Dirs       []string

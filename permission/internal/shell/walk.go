@@ -374,6 +374,11 @@ func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr) {
 	for _, arg := range call.Args {
 		c.Words = append(c.Words, w.expand(arg)...)
 	}
+	if c.Name() == "read" {
+		for i := range c.Assigns { // for read alone
+			c.Assigns[i].Harmless = c.Assigns[i].Harmless || c.Assigns[i].Name == "IFS"
+		}
+	}
 	w.redirects(&c, s.Redirs)
 	w.emit(c)
 }

@@ -35,21 +35,34 @@ func (w *walker) wrapper(at int, wr wrap) bool {
 	case "opaque":
 		w.options(at, sortArgs(wr.flags, rest, false, false))
 		w.doubtful(at, rest)
-		return true
-	case "docker":
-		for i, word := range rest {
-			if word.Text == "exec" || word.Text == "run" {
-				w.doubtful(at, rest[i+1:])
-				break
+		for _, word := range rest[:min(len(rest), maxThrough)] {
+			if strings.ContainsAny(word.Text, " \t\n;") && !w.ends {
+				w.roughly(at, word.Text)
 			}
 		}
 		return true
+	case "docker":
+		w.container(at, rest)
+		return true
 	case "second":
-		a := sortArgs(wr.flags, rest, true, false)
-		if len(a.operands) == 0 || !slices.Contains(wr.verbs, a.operands[0].Text) {
+		a := sortArgs(known().wraps["npx"].flags, rest, true, false)
+		verb, skip := "", 0
+		for verb == "" || skip == 1 && !slices.Contains(wr.verbs, verb) {
+			if skip == 2 || skip == len(a.operands) {
+				return false
+			}
+			verb = strings.TrimPrefix(verb+"/"+a.operands[skip].Text, "/")
+			skip++
+		}
+		if !slices.Contains(wr.verbs, verb) {
 			return false
 		}
-		rest = a.operands[1:]
+		rest = a.operands[skip:]
+		if text := slices.IndexFunc(rest, func(w Word) bool { return w.Text == "-c" || w.Text == "--call" }); text >= 0 && text+1 < len(rest) && c.Name() == "npm" {
+			w.run(at, rest[text+1])
+			return true
+		}
+		wr.flags = known().wraps["npx"].flags
 	}
 	a := sortArgs(wr.flags, rest, true, false)
 	if a.unknown || a.doubt && firstDoubt(rest, a.rest+wr.skip+1) {
@@ -86,9 +99,19 @@ func (w *walker) wrapper(at int, wr wrap) bool {
 		w.out.Commands[at].Assigns = append(slices.Clip(c.Assigns), assigns...)
 	}
 	switch wr.kind {
-	case "text", "script", "su":
+	case "text", "script", "su", "each", "sg":
 		w.textWrapper(at, wr, operands)
 		return true
+	case "entr":
+		if _, text := a.get("s"); text {
+			w.run(at, joined(operands))
+			return true
+		}
+	case "flock":
+		if len(operands) > 2 && (operands[1].Text == "-c" || operands[1].Text == "--command") {
+			w.run(at, operands[2])
+			return true
+		}
 	case "ssh":
 		w.ssh(at, a, operands)
 		return true
@@ -125,6 +148,44 @@ func (w *walker) wrapper(at int, wr wrap) bool {
 	w.out.Commands[at].Passes = plain
 	w.words(at, plain, operands, assigns)
 	return true
+}
+
+// container looks at what docker and its kind run in a container, which may be
+// any of the words, and at what they give it of the host's files.
+func (w *walker) container(at int, rest []Word) {
+	from := slices.IndexFunc(rest, func(w Word) bool { return w.Text == "exec" || w.Text == "run" || w.Text == "create" })
+	for i, word := range rest {
+		var value Word
+		switch name, _, attached := strings.Cut(word.Text, "="); {
+		case listed(" -v --volume --mount --device --env-file -f --file ", name) && attached:
+			value = cut(word, len(name)+1)
+		case listed(" -v --volume --mount --device --env-file -f --file ", name) && i+1 < len(rest):
+			value = rest[i+1]
+		case strings.HasPrefix(word.Text, "-v") && len(word.Text) > 2 && word.Text[2] == '/':
+			value = cut(word, 2)
+		default:
+			continue
+		}
+		if _, after, ok := strings.Cut(value.Text, "source="); ok {
+			value = cut(value, len(value.Text)-len(after))
+		} else if _, after, ok := strings.Cut(value.Text, "src="); ok {
+			value = cut(value, len(value.Text)-len(after))
+		}
+		host, _, _ := strings.Cut(value.Text, ":")
+		host, _, _ = strings.Cut(host, ",")
+		value.Text, value.Prefix = host, value.Prefix[:min(len(host), len(value.Prefix))]
+		switch {
+		case word.Text == "-f" && from >= 0, value.Known && !strings.ContainsAny(host, "/.~"):
+			// a flag of what is run; a volume by its name
+		case strings.Contains(word.Text, "file") || word.Text == "-f":
+			w.access(at, tool.Read, value, false)
+		default:
+			w.access(at, tool.Write, value, true)
+		}
+	}
+	if from >= 0 {
+		w.doubtful(at, rest[from+1:])
+	}
 }
 
 // splitEnv is env -S: the words of a text come in front of the other operands,
@@ -201,9 +262,16 @@ func (w *walker) textWrapper(at int, wr wrap, operands []Word) {
 			w.doubtful(at, operands[1:])
 		}
 		return
-	case "hyperfine":
+	case "hyperfine", "concurrently":
 		for _, o := range operands {
 			w.run(at, o)
+		}
+		return
+	case "sg":
+		for _, o := range operands[min(1, len(operands)):] {
+			if o.Text != "-c" {
+				w.run(at, o)
+			}
 		}
 		return
 	}

@@ -30,7 +30,7 @@ chrt        runs        1  a b d f i o r m p R v T: P: D: all-tasks batch deadli
 taskset     runs        1  a c p all-tasks cpu-list pid
 numactl     runs        0  a i: interleave: p: preferred: m: membind: N: cpunodebind: C: physcpubind: l localalloc all
 prlimit     runs        0  p: o: noheadings raw verbose c= d= e= f= i= l= m= n= q= r= s= t= u= v= x= y= core= data= nice= fsize= nofile= nproc= as= cpu= stack= rss=
-flock       runs        1  c! command! e x s n o u w: E: F v exclusive shared nonblock nb close unlock wait: timeout: conflict-exit-code: no-fork verbose
+flock       flock       1  c! command! e x s n o u w: E: F v exclusive shared nonblock nb close unlock wait: timeout: conflict-exit-code: no-fork verbose
 watch       text        0  b c d= e g n: p q: r t x w beep color differences= errexit chgexit interval: precise equexit: no-title exec no-wrap no-rerun
 unshare     runs        0  i= m= n= p= u= U= C= T= f r c R: w: S: G: ipc= mount= net= pid= uts= user= cgroup= time= fork root: wd: setuid: setgid: map-root-user map-user: map-group: map-current-user map-auto mount-proc= propagation: setgroups: kill-child= keep-caps
 nsenter     runs        0  a t: m= u= i= n= p= C= U= T= S: G: r= w= F Z all target: mount= uts= ipc= net= pid= cgroup= user= time= setuid: setgid: preserve-credentials root= wd= no-fork
@@ -64,7 +64,7 @@ choom       runs        0  n: p: adjust: pid:
 busybox     runs        0
 toybox      runs        0
 parallel    text        0  j: jobs: k keep-order a< arg-file< I: N: n: L: X m 0 null v verbose t progress bar eta joblog> results> sshlogin:* S:* tmux pipe colsep: C: d: dry-run halt: will-cite r q
-entr        runs        0  a c d n p r s x z
+entr        entr        0  a c d n p r s x z
 direnv      opaque      0
 mise        opaque      0
 nix-shell   opaque      0  run! command!
@@ -75,7 +75,7 @@ pipx        opaque      0
 uvx         runs        0  from: with: p: python: q v
 poetry      second      0  run
 pipenv      second      0  run
-uv          second      0  run
+uv          second      0  run tool/run x
 bundle      second      0  exec
 rbenv       second      0  exec
 pyenv       second      0  exec
@@ -87,6 +87,84 @@ opam        second      0  exec
 stack       second      0  exec
 dotenv      opaque      0
 hyperfine   text        0  w: warmup: m: M: r: runs: min-runs: max-runs: p! prepare! s! setup! c! cleanup! conclude! n: command-name: N i ignore-failure export-json> export-csv> export-markdown> show-output style: shell!* S!* parameter-list: L: P: parameter-scan: input< output>
+bun         second      0  x
+yarnpkg     second      0  exec dlx
+hatch       second      0  run
+pdm         second      0  run
+rye         second      0  run
+op          second      0  run
+doppler     second      0  run
+infisical   second      0  run
+dotenvx     second      0  run
+flatpak     second      0  run
+snap        second      0  run
+asdf        second      0  exec
+nvm         second      0  exec
+fnm         second      0  exec
+volta       second      0  run
+rr          second      0  record
+coverage    opaque      0
+aws-vault   opaque      0
+chamber     opaque      0
+sops        opaque      0
+envchain    runs        1
+envdir      runs        1
+envconsul   opaque      0
+dumb-init   runs        0  c v rewrite: single-child
+tini        runs        0  s g v w p: e:
+catatonit   runs        0
+faketime    runs        1  f m p: exclude-monotonic
+eatmydata   runs        0
+xvfb-run    runs        0  a n: e> f: s: w: auto-servernum server-num: error-file> server-args:
+ccache      opaque      0
+sccache     opaque      0
+distcc      opaque      0
+cross-env   runs        0=
+cross-env-shell text    0=
+env-cmd     opaque      0
+nodemon     opaque      0  x! exec!
+watchexec   opaque      0  c n w: e: i:
+watchman-make opaque    0  run!
+reflex      opaque      0
+concurrently each       0  k n: names: c: r raw kill-others s:
+wsl         opaque      0
+cmd         opaque      0
+cmd.exe     opaque      0
+tmux        opaque      0
+screen      opaque      0
+dtach       opaque      0
+abduco      opaque      0
+tsp         opaque      0
+start-stop-daemon opaque 0 exec! x! startas! a!
+daemonize   opaque      0
+sg          sg          0
+newgrp      opaque      0
+runcon      opaque      0
+aa-exec     opaque      0
+capsh       opaque      0
+machinectl  opaque      0
+toolbox     opaque      0
+distrobox   opaque      0
+nix         opaque      0
+lldb        opaque      0  o! O! one-line! one-line-before-file!
+memusage    opaque      0
+heaptrack   opaque      0
+py-spy      opaque      0
+cpulimit    opaque      0
+systemd-cat runs        0  t: p: identifier: priority: level-prefix: stderr-priority:
+ssh-agent   opaque      0
+gpg-agent   opaque      0
+chpst       opaque      0
+setuidgid   runs        1
+softlimit   opaque      0
+s6-setuidgid runs       1
+linux32     runs        0  R 3
+i386        runs        0  R 3
+x86_64      runs        0  R 3
+nsjail      opaque      0
+fakechroot  opaque      0
+arch-chroot opaque      0
+sem         text        0  j: id: fg
 docker      docker      0
 podman      docker      0
 nerdctl     docker      0
@@ -108,7 +186,7 @@ const shells = ` sh bash dash zsh ksh mksh ash yash fish rbash csh tcsh pwsh pow
 
 // interpreters run the text of a flag in a language of their own.
 const interpreters = `
-python -c    perl -e -E  ruby -e  node -e -p --eval --print  nodejs -e -p --eval --print  php -r -B -R -E  lua -e  luajit -e  deno eval  bun -e  Rscript -e  osascript -e  tclsh  expect -c  ghci -e  guile -c  elixir -e  erl -eval  julia -e -E  swift -e  scala -e  groovy -e  jshell  octave --eval  sqlite3  irb
+python -c    perl -e -E  ruby -e  node -e -p --eval --print  nodejs -e -p --eval --print  php -r -B -R -E  lua -e  luajit -e  deno eval  bun -e  Rscript -e  osascript -e  tclsh  expect -c  ghci -e  guile -c  elixir -e  erl -eval  julia -e -E  swift -e  scala -e  groovy -e  jshell  octave --eval  sqlite3  irb  raku -e  xonsh -c  nu -c  elvish -c  iex -e  gjs -c  janet -e  racket -e  sbcl --eval  R -e  wish  pypy -c  ipython -c  py -c  micropython -c
 `
 
 // harmless are the variables for which no known program runs other code, reads

@@ -25,9 +25,14 @@ shred       write  f n: s: u v x z force iterations: random-source< size: remove
 split       split  a: b: C: d e l: n: t: u x additional-suffix: bytes: line-bytes: lines: number: elide-empty-files hex-suffixes= numeric-suffixes= separator: unbuffered verbose filter!* help version
 csplit      split  b: f: k n: q s z suffix-format: prefix: keep-files suppress-matched digits: quiet silent elide-empty-files help version
 dd          dd
-gzip        remove c d f h k l n N q r S: t v 1 2 3 4 5 6 7 8 9 stdout to-stdout decompress uncompress force keep list no-name name quiet recursive suffix: test verbose fast best
-gunzip      remove c f k l n N q r S: t v stdout to-stdout force keep list no-name name quiet recursive suffix: test verbose
-bzip2       remove c d f k q s t v z 1 2 3 4 5 6 7 8 9 stdout decompress compress force keep quiet small test verbose
-xz          remove c d f k l q t v z T: 0 1 2 3 4 5 6 7 8 9 e stdout to-stdout decompress compress force keep list quiet test verbose threads: extreme
+gzip        pack   c d f h k l n N q r S: t v 1 2 3 4 5 6 7 8 9 stdout to-stdout decompress uncompress force keep list no-name name quiet recursive suffix: test verbose fast best
+gunzip      pack   c f k l n N q r S: t v stdout to-stdout force keep list no-name name quiet recursive suffix: test verbose
+bzip2       pack   c d f k q s t v z 1 2 3 4 5 6 7 8 9 stdout decompress compress force keep quiet small test verbose
+xz          pack   c d f k l q t v z T: 0 1 2 3 4 5 6 7 8 9 e stdout to-stdout decompress compress force keep list quiet test verbose threads: extreme
+bunzip2     pack    c f k q s t v stdout force keep quiet small test verbose
+unxz        pack    c f k l q t v T: stdout to-stdout force keep list quiet test verbose threads:
+zstd        pack    d c f k l q r t v z o> T: D< 1 2 3 4 5 6 7 8 9 decompress stdout force keep list quiet test verbose threads: rm ultra long= output-dir-flat> train* maxdict: adapt no-progress exclude-compressed
+unzstd      pack    c f k l q t v o> T: D< stdout force keep list quiet test verbose
+lz4         pack    d c f k l q t v z m 1 9 decompress stdout force keep list test rm
 gofmt       gofmt  l w d s e r: cpuprofile>
 `

@@ -25,7 +25,6 @@ func scriptsOf(a args) (texts, files []Word) {
 
 func (w *walker) sed(at int, a args) bool {
 	texts, files := scriptsOf(a)
-	c := w.out.Commands[at]
 	op := tool.Read
 	if _, inPlace := a.get("i", "in-place"); inPlace {
 		op = tool.Write
@@ -42,6 +41,7 @@ func (w *walker) sed(at int, a args) bool {
 	for _, text := range texts {
 		if !text.Known || text.Many {
 			ok = false
+			w.code(at)
 			continue
 		}
 		s := sedScript{text: text.Text, ok: true}
@@ -57,13 +57,14 @@ func (w *walker) sed(at int, a args) bool {
 			for _, cmd := range s.shell {
 				w.run(at, Word{Text: cmd, Known: true})
 			}
-			if !w.doubt {
-				w.reasonAt(c.Start, c.End, Computed, "sed runs a command")
-			}
+			w.say(at, Computed, "sed runs a command")
 		}
-		if !s.ok && !w.doubt && strings.ContainsAny(text.Text, "ewW") {
-			// It may be one that runs or writes.
-			w.reasonAt(c.Start, c.End, Opaque, "a script of sed that is not understood")
+		if !s.ok {
+			w.code(at)
+			if strings.ContainsAny(text.Text, "ewWrR") {
+				// It may be one that runs or writes.
+				w.say(at, Opaque, "a script of sed that is not understood")
+			}
 		}
 		ok = ok && s.ok && !s.runs
 	}
@@ -97,26 +98,57 @@ func (s *sedScript) line() string {
 	return strings.TrimLeft(rest, " \t")
 }
 
-// until skips to behind the next delimiter.
-func (s *sedScript) until(d byte) {
-	class := false
+// until skips to behind the next delimiter. In a regular expression, brackets
+// may hold the delimiter: whether they do is not the same to each sed.
+func (s *sedScript) until(d byte, regex bool) {
+	if strings.IndexByte("[]\\\n", d) >= 0 {
+		s.ok = false
+	}
 	for ; s.more(); s.i++ {
 		switch c := s.text[s.i]; {
 		case c == '\\':
 			s.i++
-		case c == '[' && d != '[':
-			class = true
-		case c == ']':
-			class = false
 		case c == d:
-			if class {
-				s.ok = false // in brackets: read in more than one way
-			}
 			s.i++
 			return
+		case c == '[' && regex:
+			end := bracket(s.text[s.i:])
+			if end == 0 || strings.IndexByte(s.text[s.i:s.i+end], d) >= 0 {
+				s.ok = false
+			}
+			s.i += max(end, 1) - 1
 		}
 	}
 	s.ok = false
+}
+
+// bracket gives the length of the bracket expression that a text begins with, or
+// 0 if it has no end or none that is sure.
+func bracket(s string) int {
+	i := 1
+	if strings.HasPrefix(s[i:], "^") {
+		i++
+	}
+	if strings.HasPrefix(s[i:], "]") {
+		i++
+	}
+	for i < len(s) {
+		switch {
+		case s[i] == ']':
+			return i + 1
+		case s[i] == '\n', s[i] == '\\' && i+1 < len(s) && s[i+1] == ']':
+			return 0
+		case s[i] == '[' && i+1 < len(s) && strings.IndexByte(":.=", s[i+1]) >= 0:
+			end := strings.Index(s[i+2:], s[i+1:i+2]+"]")
+			if end < 0 {
+				return 0
+			}
+			i += end + 4
+		default:
+			i++
+		}
+	}
+	return 0
 }
 
 func (s *sedScript) address() {
@@ -126,12 +158,12 @@ func (s *sedScript) address() {
 			s.i++
 		case c == '/':
 			s.i++
-			s.until('/')
+			s.until('/', true)
 			s.skip("IM")
 		case c == '\\' && s.i+1 < len(s.text):
 			d := s.text[s.i+1]
 			s.i += 2
-			s.until(d)
+			s.until(d, true)
 			s.skip("IM")
 		default:
 			return
@@ -159,11 +191,7 @@ func (s *sedScript) commands() {
 		case '#':
 			s.line()
 		case 'a', 'i', 'c':
-			// The text may go on over lines: what follows must not be taken for text.
-			if strings.Contains(s.text[s.i:], "\n") {
-				s.ok = false
-			}
-			s.line()
+			s.addition()
 		case ':', 'b', 't', 'T':
 			s.skip(" \t")
 			for s.more() && strings.IndexByte(";\n}", s.text[s.i]) < 0 {
@@ -186,6 +214,30 @@ func (s *sedScript) commands() {
 	}
 }
 
+// addition takes the text of a, i and c, up to the end of a line that has no
+// backslash before it. With a backslash behind the command it begins on the next.
+func (s *sedScript) addition() {
+	s.skip(" \t")
+	if strings.HasPrefix(s.text[s.i:], "\\") {
+		s.i++
+		s.skip(" \t")
+		if strings.HasPrefix(s.text[s.i:], "\n") {
+			s.i++
+		}
+	} else if !s.more() || s.text[s.i] == '\n' {
+		s.ok = false // no text, or that of another -e
+		return
+	}
+	for ; s.more(); s.i++ {
+		switch s.text[s.i] {
+		case '\\':
+			s.i++
+		case '\n':
+			return
+		}
+	}
+}
+
 func (s *sedScript) substitute(c byte) {
 	if !s.more() {
 		s.ok = false
@@ -193,14 +245,9 @@ func (s *sedScript) substitute(c byte) {
 	}
 	d := s.text[s.i]
 	s.i++
-	s.until(d)
+	s.until(d, c == 's')
 	from := s.i
-	ok := s.ok
-	s.until(d)
-	if c == 's' && ok && !s.ok {
-		// Brackets in a replacement mean nothing.
-		s.ok = strings.Contains(s.text[from:s.i], "[") && s.i > from && s.text[s.i-1] == d
-	}
+	s.until(d, false)
 	if c == 'y' {
 		return
 	}
@@ -223,46 +270,4 @@ func (s *sedScript) substitute(c byte) {
 			return
 		}
 	}
-}
-
-func (w *walker) awk(at int, a args) bool {
-	texts, files := scriptsOf(a)
-	for _, f := range files {
-		if strings.Contains(f.Text, "=") {
-			continue // a variable
-		}
-		w.access(at, tool.Read, f, false)
-	}
-	c := w.out.Commands[at]
-	ok := true
-	for _, o := range a.options {
-		ok = ok && o.does&reads == 0
-	}
-	for _, text := range texts {
-		if !text.Known || text.Many {
-			ok = false
-			continue
-		}
-		s := text.Text
-		runs := strings.Contains(s, "system") || strings.Contains(s, "|&") || strings.Contains(s, "@") ||
-			strings.Contains(strings.ReplaceAll(s, "||", ""), "|") && strings.Contains(s, `"`)
-		if runs {
-			if !w.doubt {
-				w.reasonAt(c.Start, c.End, Computed, "awk may run a command")
-			}
-			for i, part := range strings.Split(s, `"`) {
-				if i%2 == 1 {
-					w.roughly(at, part)
-				}
-			}
-		}
-		// What is written is said by >, which also compares.
-		if runs || strings.Contains(s, ">") || strings.Contains(s, "getline") || strings.Contains(s, "printf |") {
-			ok = false
-		}
-		if strings.Contains(s, ">") && strings.Contains(s, `"`) {
-			w.access(at, tool.Write, Word{Text: text.Text, Start: text.Start, End: text.End}, false)
-		}
-	}
-	return ok
 }
