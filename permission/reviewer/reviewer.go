@@ -19,7 +19,8 @@
 // a model might say of it; see [Options.Rules].
 //
 // What a project's own build and tests do is not seen by the floor: who lets
-// a reviewer answer for them trusts the project, or confines commands.
+// a reviewer answer for them trusts the project, or confines commands. To read
+// outside of the workspace what is not sensitive is left to the model.
 //
 // The model sees the user's own words, the call and the names and targets of
 // some calls before it. It sees no output of tools. What the agent wrote is in
