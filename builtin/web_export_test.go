@@ -1,6 +1,20 @@
 package builtin
 
-import "net/url"
+import (
+	"net/url"
+
+	"github.com/cantle-dev/cantle/internal/x/fetch"
+	"github.com/cantle-dev/cantle/tool"
+)
+
+// WebForTest makes WebFetch and WebSearch whose clients are changed before they
+// are made, as to where they look up names and what they connect to.
+func WebForTest(o Options, change func(*fetch.Options)) (webFetch, webSearch tool.Tool) {
+	page, search := o.Web.fetching(o.Web.AllowPrivate), o.Web.fetching(true)
+	change(&page)
+	change(&search)
+	return newWebFetch(o, fetch.New(page)), newWebSearch(o, "", fetch.New(search))
+}
 
 // PagesForTest is the memory of pages.
 type PagesForTest struct{ *pages }

@@ -59,11 +59,9 @@ func (w WebOptions) chars() int {
 	return n
 }
 
-// client makes the client of a tool.
-func (w WebOptions) client(private bool) *fetch.Client {
-	return fetch.New(fetch.Options{
-		AllowPrivate: private, Allow: w.AllowRanges, UserAgent: cmp.Or(w.UserAgent, webAgent),
-	})
+// fetching are the options of a tool's client.
+func (w WebOptions) fetching(private bool) fetch.Options {
+	return fetch.Options{AllowPrivate: private, Allow: w.AllowRanges, UserAgent: cmp.Or(w.UserAgent, webAgent)}
 }
 
 type webFetchIn struct {
@@ -82,7 +80,11 @@ type webFetchIn struct {
 // No address of this machine, of a private network or of a cloud's metadata
 // service is reached, whatever was decided: see [WebOptions.AllowPrivate].
 func WebFetch(o Options) tool.Tool {
-	w := &webFetch{chars: o.Web.chars(), client: o.Web.client(o.Web.AllowPrivate), cache: newPages()}
+	return newWebFetch(o, fetch.New(o.Web.fetching(o.Web.AllowPrivate)))
+}
+
+func newWebFetch(o Options, client *fetch.Client) tool.Tool {
+	w := &webFetch{chars: o.Web.chars(), client: client, cache: newPages()}
 	t := tool.New(tool.Spec{
 		Name: "WebFetch", Description: fmt.Sprintf(strings.TrimSpace(webFetchText), w.chars), ReadOnly: true, Parallel: true,
 		Aliases: []string{"web_fetch", "webfetch", "fetch"},

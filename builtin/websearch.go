@@ -85,7 +85,11 @@ func WebSearch(o Options) tool.Tool {
 			Access: func(context.Context, *tool.Call) ([]tool.Access, error) { return nil, errNoSearch },
 		}}
 	}
-	w := &webSearch{o: o.Web.Search, client: o.Web.client(true)}
+	return newWebSearch(o, hosted, fetch.New(o.Web.fetching(true)))
+}
+
+func newWebSearch(o Options, hosted string, client *fetch.Client) tool.Tool {
+	w := &webSearch{o: o.Web.Search, client: client}
 	w.Tool = tool.New(tool.Spec{
 		Name: "WebSearch", Description: strings.TrimSpace(webSearchText), ReadOnly: true, Parallel: true,
 		Aliases: searchAliases(), Hosted: hosted,
