@@ -142,10 +142,12 @@ func (d *decision) covered(t touched, free bool) (*rule, bool) {
 	return nil, false
 }
 
-func (d *decision) allowedHost(host string, named bool) bool {
+// named reports whether an allow rule names a host, or those below one that it
+// is below.
+func (d *decision) named(host string) bool {
 	for _, set := range d.st.sets {
 		for _, r := range set.allow {
-			if r.family == hosts && (r.content == "" && !named || r.content != "" && hostLike(r.host, host)) {
+			if r.family == hosts && r.content != "" && r.host != "*" && hostLike(r.host, host) {
 				return true
 			}
 		}

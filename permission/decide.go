@@ -188,7 +188,7 @@ func (d *decision) held() Verdict {
 		case t.op == tool.Connect && t.why != "":
 			return Verdict{Effect: Ask, Reason: "it would connect to " + t.shown + ": " + t.why, Firm: true}
 		case t.op == tool.Connect:
-			if why := notPublic(t.host); why != "" && !d.allowedHost(t.host, true) {
+			if why := notPublic(t.host, d.named(t.host)); why != "" {
 				return Verdict{Effect: Ask, Reason: "it would connect to " + t.shown + ": " + why, Firm: true}
 			}
 		case (t.op == tool.Read || t.op == tool.Write) && t.why != "":

@@ -45,7 +45,7 @@ func parsePaths(text string, effect Effect, at places) (*paths, error) {
 	}
 	p := &paths{bars: effect != Allow}
 	root := slash(at.root)
-	pattern := text
+	pattern, bare := text, strings.TrimRight(text, "/")
 	switch {
 	case strings.HasPrefix(text, "//"):
 		pattern = text[1:]
@@ -59,7 +59,7 @@ func parsePaths(text string, effect Effect, at places) (*paths, error) {
 		}
 	case strings.HasPrefix(text, "/"):
 		p.base = root
-	case !strings.Contains(strings.TrimSuffix(text, "/"), "/") && text != "." && text != "..":
+	case !strings.Contains(bare, "/") && bare != "." && bare != "..":
 		// At any depth: a restriction everywhere, a permission in the workspace.
 		p.within = effect == Allow
 	case strings.HasPrefix(text, "**/") && effect != Allow:
@@ -99,7 +99,7 @@ func parsePaths(text string, effect Effect, at places) (*paths, error) {
 		}
 		p.exact = !slices.ContainsFunc(kept, func(n string) bool { return n != "**" })
 	} else {
-		pattern = strings.TrimSuffix(pattern, "/")
+		pattern = strings.TrimRight(pattern, "/")
 	}
 	if effect != Allow {
 		// A folder all of whose files are denied is denied itself, for its names

@@ -11,13 +11,16 @@ import (
 
 // parseHost reads the matcher of a rule of WebFetch.
 func parseHost(text string) (string, error) {
-	host, ok := strings.CutPrefix(text, "domain:")
-	if !ok {
+	const prefix = "domain:"
+	if text == "*" {
+		return "*", nil
+	}
+	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
 		return "", errors.New("write WebFetch(domain:HOST)")
 	}
-	host = strings.TrimSpace(host)
+	host := strings.TrimSpace(text[len(prefix):])
 	if host == "*" {
-		return "", errors.New("for every host write WebFetch alone")
+		return host, nil
 	}
 	below, sub := strings.CutPrefix(host, "*.")
 	if strings.Contains(below, "*") {
@@ -50,6 +53,9 @@ func hostOf(target string) (string, error) {
 }
 
 func hostLike(rule, host string) bool {
+	if rule == "*" {
+		return true
+	}
 	if below, ok := strings.CutPrefix(rule, "*."); ok {
 		return strings.HasSuffix(host, "."+below)
 	}
@@ -58,7 +64,9 @@ func hostLike(rule, host string) bool {
 
 // notPublic says why a host must not be reached unasked, in any mode, or "". The
 // tool that connects has a guard of its own, which also sees where a name leads.
-func notPublic(host string) string {
+// A rule that names a host is for one of a private network too, but not for what
+// hands out credentials.
+func notPublic(host string, named bool) string {
 	at := host
 	if strings.Contains(at, ":") {
 		at = "[" + at + "]"
@@ -67,7 +75,7 @@ func notPublic(host string) string {
 	if err != nil {
 		return err.Error()
 	}
-	if err := fetch.New(fetch.Options{}).Check(u); err != nil {
+	if err := fetch.New(fetch.Options{AllowPrivate: named}).Check(u); err != nil {
 		return strings.TrimPrefix(err.Error(), "fetch: ")
 	}
 	return ""
