@@ -153,13 +153,9 @@ func ownFolder(root *os.Root, name string) (*os.Root, error) {
 	case !info.IsDir():
 		return nil, errors.New(name + " is no folder: move it away")
 	}
-	folder, err := root.OpenRoot(name)
-	if err != nil {
-		return nil, err
-	}
-	if now, err := folder.Stat("."); err != nil || !os.SameFile(info, now) {
-		_ = folder.Close() // nothing was written
-		return nil, errors.New(name + " was replaced meanwhile: try again")
+	folder, why := openFolder(root, name, info)
+	if why != "" {
+		return nil, errors.New(name + ": " + why)
 	}
 	return folder, nil
 }

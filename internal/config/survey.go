@@ -8,6 +8,7 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -63,8 +64,11 @@ func (f SurveyFile) active() bool {
 	return f.Refused == "" && (f.Kind != KindSettings || len(f.Needs) > 0)
 }
 
-// surveyed are the places that are looked at, each a file or a tree.
-var surveyed = []struct{ path, kind string }{
+type surveyedPlace struct{ path, kind string }
+
+// surveyed are the places that are looked at, each a file or a tree. Those in
+// one folder follow each other.
+var surveyed = []surveyedPlace{
 	{".agents/agents", KindAgents},
 	{".agents/commands", KindCommands},
 	{".agents/skills", KindSkills},
@@ -90,24 +94,13 @@ var surveyed = []struct{ path, kind string }{
 func SurveyOf(home, dir string) (*Survey, error) {
 	s := &surveyor{survey: &Survey{Dir: realPath(dir)}}
 	tops := map[string]fs.FileInfo{}
-	for _, p := range surveyed {
-		top, _, _ := strings.Cut(p.path, "/")
-		if _, seen := tops[top]; seen {
-			continue
-		}
+	for top := range byTop() {
 		info, err := os.Lstat(filepath.Join(s.survey.Dir, top))
-		if err != nil {
-			info = nil // it is not there, or nobody can read it
+		if err == nil && (top != ".cantle" || !isFolder(home, info)) {
+			tops[top] = info // what nobody can look at takes no effect
 		}
-		if top == ".cantle" && info != nil && isFolder(home, info) {
-			info = nil
-		}
-		tops[top] = info
 	}
-	if !slices.ContainsFunc(surveyed, func(p struct{ path, kind string }) bool {
-		top, _, _ := strings.Cut(p.path, "/")
-		return tops[top] != nil
-	}) {
+	if len(tops) == 0 {
 		return s.survey, nil
 	}
 	root, err := os.OpenRoot(s.survey.Dir)
@@ -115,24 +108,38 @@ func SurveyOf(home, dir string) (*Survey, error) {
 		return s.survey, &Error{File: s.survey.Dir, Text: err.Error(), err: err}
 	}
 	defer root.Close()
-	s.root = root
-	for _, p := range surveyed {
-		top, _, deeper := strings.Cut(p.path, "/")
+	for top, places := range byTop() {
 		info := tops[top]
-		if info == nil {
-			continue
+		switch {
+		case info == nil:
+		case places[0].path == top:
+			err = s.visit(root, SurveyFile{Kind: places[0].kind, Path: top}, 0)
+		default:
+			err = s.top(root, top, info, places)
 		}
-		if at := top; deeper && !info.IsDir() {
-			tops[top] = nil // told of once
-			s.add(SurveyFile{Kind: p.kind, Path: at}, info)
-			continue
-		}
-		if err := s.visit(p.path, p.kind, 0); err != nil {
+		if err != nil {
 			return s.survey, err
 		}
 	}
 	s.finish()
 	return s.survey, nil
+}
+
+// byTop yields the places by the first name of their paths.
+func byTop() iter.Seq2[string, []surveyedPlace] {
+	return func(yield func(string, []surveyedPlace) bool) {
+		for rest := surveyed; len(rest) > 0; {
+			top, _, _ := strings.Cut(rest[0].path, "/")
+			n := 1
+			for n < len(rest) && strings.HasPrefix(rest[n].path, top+"/") {
+				n++
+			}
+			if !yield(top, rest[:n]) {
+				return
+			}
+			rest = rest[n:]
+		}
+	}
 }
 
 func isFolder(name string, info fs.FileInfo) bool {
@@ -141,113 +148,168 @@ func isFolder(name string, info fs.FileInfo) bool {
 }
 
 type surveyor struct {
-	root    *os.Root
 	survey  *Survey
 	entries int
 	bytes   int64
+	buffer  []byte
 }
 
 func (s *surveyor) tooMuch(format string, args ...any) error {
 	return &Error{File: s.survey.Dir, Text: "what this folder brings for agents cannot be trusted: " + fmt.Sprintf(format, args...) + ": move away what does not belong there"}
 }
 
-// visit looks at what is at a path.
-func (s *surveyor) visit(at, kind string, depth int) error {
-	info, err := s.root.Lstat(at)
-	if errors.Is(err, fs.ErrNotExist) {
+// top looks at the places in a folder of the project.
+func (s *surveyor) top(root *os.Root, top string, info fs.FileInfo, places []surveyedPlace) error {
+	f := SurveyFile{Kind: places[0].kind, Path: top}
+	if !info.IsDir() {
+		s.add(root, f, info)
 		return nil
 	}
-	if s.entries++; s.entries > maxSurveyFiles {
-		return s.tooMuch("there are more than %d files", maxSurveyFiles)
-	}
-	f := SurveyFile{Kind: kind, Path: at}
-	switch {
-	case err != nil:
-		f.Refused = "it cannot be read"
-		f.SHA256 = sumOf("unreadable")
-		s.survey.Files = append(s.survey.Files, f)
-		return nil
-	case info.IsDir() && kind != KindSettings && kind != KindMCP:
-		return s.folder(f, info, depth)
-	case !info.Mode().IsRegular():
-		s.add(f, info)
-		return nil
-	}
-	return s.file(f, info)
-}
-
-// add keeps what takes no effect because of what it is.
-func (s *surveyor) add(f SurveyFile, info fs.FileInfo) {
-	f.Refused = "it is no regular file"
-	f.SHA256 = sumOf(info.Mode().Type().String())
-	switch {
-	case info.Mode()&fs.ModeSymlink != 0:
-		target, err := s.root.Readlink(f.Path)
-		if err != nil {
-			target = "?"
-		}
-		f.Link, f.SHA256 = target, sumOf(target)
-		f.Refused = "it is a symbolic link, which a folder's own files never come through"
-	case info.Mode().IsRegular() && !strings.Contains(f.Path, "/"):
-		f.Refused = "it is a file where a folder is wanted"
-	}
-	s.survey.Files = append(s.survey.Files, f)
-}
-
-// folder looks at all that is in a folder.
-func (s *surveyor) folder(f SurveyFile, info fs.FileInfo, depth int) error {
-	if depth >= maxSurveyDepth {
-		return s.tooMuch("%s is more than %d folders deep", f.Path, maxSurveyDepth)
-	}
-	dir, why := openSeen(s.root, f.Path, info)
+	folder, why := openFolder(root, top, info)
 	if why != "" {
-		f.Refused, f.SHA256 = why, sumOf(why)
-		s.survey.Files = append(s.survey.Files, f)
+		s.refuse(f, why)
 		return nil
 	}
-	defer dir.Close()
-	var names []string
-	for {
-		const some = 256 // so that a folder of millions costs no more than one that is too large
-		list, err := dir.ReadDir(some)
-		for _, e := range list {
-			names = append(names, e.Name())
-		}
-		if s.entries+len(names) > maxSurveyFiles {
-			return s.tooMuch("there are more than %d files", maxSurveyFiles)
-		}
-		if err != nil {
-			break // at the end; what could not be read is missing from the digest, and comes as a change
-		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if err := s.visit(path.Join(f.Path, name), f.Kind, depth+1); err != nil {
+	defer folder.Close()
+	for _, p := range places {
+		if err := s.visit(folder, SurveyFile{Kind: p.kind, Path: p.path}, 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// openSeen opens what was seen at a path, and nothing that has come in its place.
-func openSeen(root *os.Root, at string, seen fs.FileInfo) (f *os.File, why string) {
-	f, err := root.OpenFile(at, os.O_RDONLY|noWait, 0)
+// visit looks at what is at a path, whose folder is open.
+func (s *surveyor) visit(in *os.Root, f SurveyFile, depth int) error {
+	info, err := in.Lstat(path.Base(f.Path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if s.entries++; s.entries > maxSurveyFiles {
+		return s.tooMuch("there are more than %d files", maxSurveyFiles)
+	}
+	switch {
+	case err != nil:
+		s.refuse(f, unreadable)
+		return nil
+	case info.IsDir() && f.Kind != KindSettings && f.Kind != KindMCP:
+		return s.folder(in, f, info, depth)
+	case !info.Mode().IsRegular():
+		s.add(in, f, info)
+		return nil
+	}
+	return s.file(in, f, info)
+}
+
+const unreadable = "it cannot be read"
+
+// refuse keeps what takes no effect for another reason than its content.
+func (s *surveyor) refuse(f SurveyFile, why string) {
+	f.Refused = why
+	if f.SHA256 == "" {
+		f.SHA256 = sumOf(why)
+	}
+	s.survey.Files = append(s.survey.Files, f)
+}
+
+// add keeps what takes no effect because of what it is.
+func (s *surveyor) add(in *os.Root, f SurveyFile, info fs.FileInfo) {
+	why := "it is no regular file"
+	f.SHA256 = sumOf(info.Mode().Type().String())
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, err := in.Readlink(path.Base(f.Path))
+		if err != nil {
+			target = "?"
+		}
+		f.Link, f.SHA256 = target, sumOf(target)
+		why = "it is a symbolic link, which a folder's own files never come through"
+	case info.Mode().IsRegular():
+		why = "it is a file where a folder is wanted"
+	}
+	s.refuse(f, why)
+}
+
+// folder looks at all that is in a folder.
+func (s *surveyor) folder(in *os.Root, f SurveyFile, info fs.FileInfo, depth int) error {
+	if depth >= maxSurveyDepth {
+		return s.tooMuch("%s is more than %d folders deep", f.Path, maxSurveyDepth)
+	}
+	folder, why := openFolder(in, path.Base(f.Path), info)
+	if why != "" {
+		s.refuse(f, why)
+		return nil
+	}
+	defer folder.Close()
+	names, err := s.names(folder)
 	if err != nil {
-		return nil, "it cannot be read"
+		return err
+	}
+	for _, name := range names {
+		if err := s.visit(folder, SurveyFile{Kind: f.Kind, Path: f.Path + "/" + name}, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// names lists a folder, in order. What cannot be read is missing, and comes as
+// a change when it can.
+func (s *surveyor) names(folder *os.Root) ([]string, error) {
+	dir, err := folder.Open(".")
+	if err != nil {
+		return nil, nil
+	}
+	defer dir.Close()
+	var names []string
+	for {
+		const some = 256 // so that a folder of millions costs no more than one that is too large
+		list, err := dir.Readdirnames(some)
+		names = append(names, list...)
+		if s.entries+len(names) > maxSurveyFiles {
+			return nil, s.tooMuch("there are more than %d files", maxSurveyFiles)
+		}
+		if err != nil {
+			slices.Sort(names)
+			return names, nil // at the end
+		}
+	}
+}
+
+// openFolder opens the folder that was seen, and nothing that has come in its
+// place.
+func openFolder(in *os.Root, name string, seen fs.FileInfo) (folder *os.Root, why string) {
+	folder, err := in.OpenRoot(name)
+	if err != nil {
+		return nil, unreadable
+	}
+	if now, err := folder.Stat("."); err != nil || !os.SameFile(seen, now) {
+		_ = folder.Close() // nothing was written
+		return nil, replaced
+	}
+	return folder, ""
+}
+
+const replaced = "it was replaced while it was read"
+
+// openSeen opens the file that was seen, and nothing that has come in its place.
+func openSeen(in *os.Root, name string, seen fs.FileInfo) (f *os.File, why string) {
+	f, err := in.OpenFile(name, os.O_RDONLY|noWait, 0)
+	if err != nil {
+		return nil, unreadable
 	}
 	if now, err := f.Stat(); err != nil || !os.SameFile(seen, now) || now.Mode().Type() != seen.Mode().Type() {
 		_ = f.Close() // nothing was written
-		return nil, "it was replaced while it was read"
+		return nil, replaced
 	}
 	return f, ""
 }
 
 // file takes the digest of a file.
-func (s *surveyor) file(f SurveyFile, info fs.FileInfo) error {
-	file, why := openSeen(s.root, f.Path, info)
+func (s *surveyor) file(in *os.Root, f SurveyFile, info fs.FileInfo) error {
+	file, why := openSeen(in, path.Base(f.Path), info)
 	if why != "" {
-		f.Refused, f.SHA256 = why, sumOf(why)
-		s.survey.Files = append(s.survey.Files, f)
+		s.refuse(f, why)
 		return nil
 	}
 	defer file.Close()
@@ -261,7 +323,11 @@ func (s *surveyor) file(f SurveyFile, info fs.FileInfo) error {
 		f.Size = int64(len(text))
 		f.Needs = needsTrust(text)
 	} else {
-		f.Size, err = io.Copy(sum, io.LimitReader(file, left+1))
+		if s.buffer == nil {
+			s.buffer = make([]byte, 32<<10)
+		}
+		from := struct{ io.Reader }{io.LimitReader(file, left+1)} // or the buffer would not be used
+		f.Size, err = io.CopyBuffer(sum, from, s.buffer)
 	}
 	if f.Size > left {
 		return s.tooMuch("it is more than %d MiB", maxSurveyBytes>>20)
@@ -269,7 +335,7 @@ func (s *surveyor) file(f SurveyFile, info fs.FileInfo) error {
 	s.bytes += f.Size
 	f.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	if err != nil {
-		f.Refused = "it cannot be read"
+		f.Refused = unreadable
 	}
 	s.survey.Files = append(s.survey.Files, f)
 	return nil

@@ -303,7 +303,7 @@ func TestSurveyFollowsNoLink(t *testing.T) {
 		f.trust()
 		f.write(".agents-other", "") // nothing that counts
 		c := f.load()
-		if c.Model != "" || c.Trust.Files(s.Files[0].Kind) != nil {
+		if c.Model != "" || len(c.Trust.Files(s.Files[0].Kind)) != 0 {
 			t.Errorf("%s: %+v", at, c.Trust)
 		}
 		if at == ".cantle" || at == ".cantle/settings.json" {
