@@ -44,6 +44,15 @@ func (s SearchOptions) Check() error {
 	return err
 }
 
+// Host is the host of the service as a call's Access has it; "" if there is none.
+// The user named it in the settings: that it is private is no reason to ask.
+func (s SearchOptions) Host() string {
+	if u, err := s.url("x"); err == nil {
+		return u.Hostname()
+	}
+	return ""
+}
+
 const queryMark = "{query}"
 
 // url is where a query is sent.

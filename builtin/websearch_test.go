@@ -155,6 +155,13 @@ func TestWebSearchOptions(t *testing.T) {
 	if !offered(builtin.WebOptions{Hosted: true}) {
 		t.Error("the provider's search is not offered")
 	}
+	for url, want := range map[string]string{
+		"": "", "ftp://a.example/?q={query}": "", "http://LOCALHOST.:8888/?q={query}": "localhost", "http://[::ffff:10.0.0.1]/?q={query}": "10.0.0.1",
+	} {
+		if got := (builtin.SearchOptions{URL: url}).Host(); got != want {
+			t.Errorf("%s: %q, want %q", url, got, want)
+		}
+	}
 	for query, want := range map[string]string{" ": "empty", strings.Repeat("a", 2000): "at most"} {
 		if _, _, err := search(t, builtin.SearchOptions{URL: "http://localhost:8888/?q={query}"}, query); err == nil || !strings.Contains(err.Error(), want) {
 			t.Error(err)
