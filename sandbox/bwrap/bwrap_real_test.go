@@ -59,6 +59,8 @@ func TestTemp(t *testing.T) { sandboxtest.Temp(t, open) }
 
 func TestGit(t *testing.T) { sandboxtest.Git(t, open) }
 
+func TestWork(t *testing.T) { sandboxtest.Work(t, open, true) }
+
 func TestKilled(t *testing.T) {
 	sandboxtest.Killed(t, open, func(c *sandbox.Command) sandbox.Policy {
 		return sandbox.Policy{WriteRoots: []string{c.Dir}, NoNetwork: true}

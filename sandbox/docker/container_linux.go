@@ -41,10 +41,11 @@ func Open(ctx context.Context, opts Options) (sandbox.Runner, error) {
 	if err := static(opts.Helper); err != nil {
 		return nil, fmt.Errorf("docker: %w: %w", ErrUnavailable, err)
 	}
-	if err := check(ctx, program, opts); err != nil {
+	env, err := check(ctx, program, opts)
+	if err != nil {
 		return nil, err
 	}
-	return sandbox.Confined(&confiner{program: program, opts: opts, proxies: proxy.NewPool(proxy.Options{}, opts.Denied)})
+	return sandbox.Confined(&confiner{program: program, opts: opts, env: env, proxies: proxy.NewPool(proxy.Options{}, opts.Denied)})
 }
 
 // static refuses a program that needs libraries, which an image need not have.
@@ -65,6 +66,7 @@ func static(path string) error {
 type confiner struct {
 	program string
 	opts    Options
+	env     []string // the image's
 	proxies *proxy.Pool
 }
 
@@ -81,12 +83,20 @@ func (c *confiner) Launch(cmd *sandbox.Command) (*sandbox.Launch, error) {
 		Confine: &confine.Spec{},
 		Connect: func(ctx context.Context) (*sandbox.Remote, error) { return c.connect(ctx, args) },
 	}
+	// The last that is added counts.
+	for _, e := range slices.Concat([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp"}, c.env) {
+		name, _, _ := strings.Cut(e, "=")
+		own := func(e string) bool { return strings.HasPrefix(e, name+"=") }
+		if !slices.ContainsFunc(cmd.Env, own) {
+			l.Env = append(slices.DeleteFunc(l.Env, own), e)
+		}
+	}
 	if len(cmd.Policy.Domains) > 0 {
 		serve, err := c.proxies.Server(cmd.Policy.Domains)
 		if err != nil {
 			return nil, fmt.Errorf("sandbox: docker: %w", err)
 		}
-		l.Serve, l.Listen, l.Env = serve.Serve, proxyAddr, proxy.Environ(proxyAddr)
+		l.Serve, l.Listen, l.Env = serve.Serve, proxyAddr, append(l.Env, proxy.Environ(proxyAddr)...)
 	}
 	return l, nil
 }

@@ -17,7 +17,7 @@ func Open(ctx context.Context, opts Options) (sandbox.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := check(ctx, program, opts); err != nil {
+	if _, err := check(ctx, program, opts); err != nil {
 		return nil, err
 	}
 	return nil, fmt.Errorf("docker: %w: on %s this program cannot be run in a container: run all of it in one, and name the sandbox outer", ErrUnavailable, runtime.GOOS)

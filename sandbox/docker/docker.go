@@ -16,13 +16,15 @@
 // same one. Its first process is this program itself, as a supervisor, so that
 // a command ends here as it does everywhere; for that the program must be a
 // static Linux binary that calls [sandbox.Main], and the engine must be of this
-// machine. The container ends with the program, even if it is killed.
+// machine. To the environment of a command is added what the image has of its
+// own, such as its PATH, and the command has not. The container ends with the program, even if it is killed.
 package docker
 
 import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -94,13 +96,19 @@ func engine(ctx context.Context, program string, args ...string) (string, error)
 	return strings.TrimSpace(out.String()), nil
 }
 
-// check finds out whether the engine answers and has the image.
-func check(ctx context.Context, program string, o Options) error {
+// check finds out whether the engine answers and has the image, whose
+// environment it gives.
+func check(ctx context.Context, program string, o Options) ([]string, error) {
 	if _, err := engine(ctx, program, "version", "--format", "{{.Server.Version}}"); err != nil {
-		return fmt.Errorf("docker: %w: %s does not answer: %w; start its engine, or let this user use it", ErrUnavailable, program, err)
+		return nil, fmt.Errorf("docker: %w: %s does not answer: %w; start its engine, or let this user use it", ErrUnavailable, program, err)
 	}
-	if _, err := engine(ctx, program, "image", "inspect", "--format", "{{.Id}}", o.Image); err != nil {
-		return fmt.Errorf("docker: %w: the image %s is not here: %w; get it with: %s pull %s", ErrUnavailable, o.Image, err, program, o.Image)
+	out, err := engine(ctx, program, "image", "inspect", "--format", "{{json .Config.Env}}", o.Image)
+	if err != nil {
+		return nil, fmt.Errorf("docker: %w: the image %s is not here: %w; get it with: %s pull %s", ErrUnavailable, o.Image, err, program, o.Image)
 	}
-	return nil
+	var env []string
+	if err := json.Unmarshal([]byte(out), &env); err != nil {
+		return nil, fmt.Errorf("docker: %w: the environment of the image %s: %w", ErrUnavailable, o.Image, err)
+	}
+	return env, nil
 }

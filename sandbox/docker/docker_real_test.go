@@ -71,6 +71,8 @@ func TestEscapes(t *testing.T) {
 
 func TestTemp(t *testing.T) { sandboxtest.Temp(t, openT) }
 
+func TestWork(t *testing.T) { sandboxtest.Work(t, openT, true) }
+
 func TestKilled(t *testing.T) {
 	sandboxtest.Killed(t, openT, func(c *sandbox.Command) sandbox.Policy {
 		return sandbox.Policy{WriteRoots: []string{c.Dir}, NoNetwork: true}
@@ -85,6 +87,7 @@ func TestLimits(t *testing.T) {
 	p, err := run.Start(t.Context(), &sandbox.Command{Args: []string{"/bin/sh", "-c", `
 for f in /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max; do [ -e $f ] && echo pids $(cat $f); done
 for f in /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes; do [ -e $f ] && echo memory $(cat $f); done
+for f in /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu/cpu.cfs_quota_us; do [ -e $f ] && echo cpu $(cat $f); done
 grep CapEff /proc/self/status; ls /sys/class/net; (: >/x) 2>/dev/null || echo read-only; :>/tmp/x && echo tmp`}, Dir: t.TempDir(), Env: []string{"PATH=/bin"}, Stdout: &out})
 	if err != nil {
 		t.Fatal(err)
@@ -92,9 +95,40 @@ grep CapEff /proc/self/status; ls /sys/class/net; (: >/x) 2>/dev/null || echo re
 	if exit, err := p.Wait(); err != nil {
 		t.Error(exit, err)
 	}
-	for _, want := range []string{"pids 256\n", "memory 536870912\n", "CapEff:\t0000000000000000\n", "lo\nread-only\ntmp\n"} {
+	for _, want := range []string{"pids 256\n", "cpu 100000", "memory 536870912\n", "CapEff:\t0000000000000000\n", "lo\nread-only\ntmp\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
+// TestImage: what an image says of its programs holds, unless the command says
+// otherwise.
+func TestImage(t *testing.T) {
+	named := image + "-env"
+	cmd := exec.Command("docker", "build", "--quiet", "--tag", named, "-")
+	cmd.Stdin = strings.NewReader("FROM " + image + "\nENV PATH=/own:/bin HOME=/home/x OTHER=there\n")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("%v %s", err, out)
+	}
+	defer func() { _ = exec.Command("docker", "rmi", "--force", named).Run() }() // left, it does no harm
+	h, err := helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{image: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin /tmp . mine", named: "/own:/bin /home/x there. mine"} {
+		run, err := docker.Open(t.Context(), docker.Options{Image: name, Helper: h})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer run.Close()
+		var out sandboxtest.Buffer
+		p, err := run.Start(t.Context(), &sandbox.Command{Args: []string{"/bin/sh", "-c", "echo $PATH $HOME $OTHER. $MINE"}, Dir: t.TempDir(), Env: []string{"MINE=mine"}, Stdout: &out})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Wait(); err != nil || strings.TrimSpace(out.String()) != want {
+			t.Errorf("%s: %q %v", name, out.String(), err)
 		}
 	}
 }

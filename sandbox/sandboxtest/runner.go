@@ -246,8 +246,8 @@ func TestRunner(t *testing.T, open func(t *testing.T) sandbox.Runner) {
 		for _, script := range forms {
 			var out Buffer
 			dir := t.TempDir()
-			began := time.Now()
 			p := start(t, dir, script, &out)
+			began := time.Now()
 			exit, err := p.Wait()
 			if took := time.Since(began); took > time.Second {
 				t.Errorf("%s: returned after %v", script, took)
