@@ -45,6 +45,7 @@ type world struct {
 	home, dir string
 	env       []string
 	model     []string
+	builds    string // where the commands of a test may keep what they built
 }
 
 func newWorld(t *testing.T) *world {
@@ -52,9 +53,10 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, home: t.TempDir(), dir: t.TempDir()}
 	cache, _ := exec.Command("go", "env", "GOCACHE").Output()
 	mod, _ := exec.Command("go", "env", "GOMODCACHE").Output()
+	w.builds = strings.TrimSpace(string(cache))
 	w.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "CANTLE_HOME=" + filepath.Join(w.home, ".cantle"), "GOFLAGS=-buildvcs=false",
-		"GOCACHE=" + strings.TrimSpace(string(cache)), "GOMODCACHE=" + strings.TrimSpace(string(mod)), "TEST_API_KEY=sk-canary-0123456789",
+		"GOCACHE=" + w.builds, "GOMODCACHE=" + strings.TrimSpace(string(mod)), "TEST_API_KEY=sk-canary-0123456789",
 	}
 	return w
 }
@@ -70,6 +72,7 @@ func (w *world) use(wire, base string) {
 	w.model = []string{
 		"-m", "test:m", "--set", "providers.test.baseUrl=" + base, "--set", "providers.test.wire=" + wire,
 		"--set", "providers.test.apiKeyEnv=TEST_API_KEY", "--set", "models.test:m.context=200000",
+		"--set", "sandbox.write=" + w.builds,
 	}
 }
 

@@ -10,7 +10,8 @@
 //	res, err := a.Agent.Run(ctx, a.Session, llm.Text{Text: "what is this project?"})
 //
 // Each concern has a file: model.go opens the model, tool.go the tools,
-// web.go what they may do on the web, gate.go the permissions, session.go the session; budget.go has the limits,
+// web.go what they may do on the web, gate.go the permissions, sandbox.go what
+// commands are held in, session.go the session; budget.go has the limits,
 // prompt.go the system prompt, and notice.go what changes while a session goes
 // on.
 package app
@@ -97,14 +98,29 @@ func New(ctx context.Context, o Options) (*App, error) {
 		return nil, err
 	}
 	a := &App{Notes: slices.Concat(o.Config.Warnings, set.notes, more), jobs: builtin.NewJobs()}
-	gate, add, err := o.gate()
+	po, err := o.permissions()
 	if err != nil {
 		return nil, err
 	}
-	if err := a.open(ctx, o); err != nil {
-		return nil, err
+	add := po.Roots[1:]
+	var b *box
+	if o.confined() {
+		if b, err = o.box(ctx, add); err != nil {
+			return nil, err
+		}
 	}
-	tools, end := o.tools(a, add, web)
+	gate, err := o.gate(po, b)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	review, err := o.reviewer(add)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	if err := a.open(ctx, o); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	tools, end := o.tools(a, add, web, b, searches(gate))
 	files, err := memory.Instructions(memory.Options{Home: o.Home, Dir: dir})
 	if err != nil {
 		end()
@@ -118,7 +134,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 			Middleware: []agent.Middleware{
 				o.sections(add, info), memory.Middleware(files), o.appended(),
 				notices(dir, o.Now, func() string { return string(gate.Mode()) }), finished(a.jobs), o.todos(info),
-				watching(s.watch), gate.Middleware(),
+				watching(s.watch), b.told(), review, gate.Middleware(),
 			},
 		})
 		if err == nil {

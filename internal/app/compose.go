@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/cantle-dev/cantle/agent"
+	"github.com/cantle-dev/cantle/internal/config"
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/wrap"
+	"github.com/cantle-dev/cantle/permission/reviewer"
 )
 
 // triage is the mode in which plain inputs go to a cheap model.
@@ -101,6 +103,30 @@ func (o Options) route(op *opener, frontier llm.Model) (llm.Model, error) {
 		}
 	}
 	return wrap.Route(frontier, cheap, ro), nil
+}
+
+// reviewer is the model that answers approval questions in the user's place, if
+// the settings name one.
+func (o Options) reviewer(add []string) (agent.Middleware, error) {
+	r := o.Config.Permissions.Reviewer
+	if r.Model == "" {
+		return agent.Middleware{}, nil
+	}
+	op, err := newOpener(o.Config, o.env())
+	if err != nil {
+		return agent.Middleware{}, err
+	}
+	m, err := o.further(op, "permissions.reviewer.model", r.Model)
+	if err != nil {
+		return agent.Middleware{}, err
+	}
+	ro := reviewer.Options{Instructions: r.Instructions, Roots: append([]string{o.Dir}, add...), Home: o.User}
+	if r.Timeout != "" {
+		if ro.Timeout, err = config.Duration("permissions.reviewer.timeout", r.Timeout); err != nil {
+			return agent.Middleware{}, err
+		}
+	}
+	return reviewer.New(m, ro), nil
 }
 
 // sideCall asks the judge of a route. It is in the run's budget, and its

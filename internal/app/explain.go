@@ -1,11 +1,17 @@
 package app
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"io"
 	"path/filepath"
+	"slices"
 
+	"github.com/cantle-dev/cantle/builtin"
 	"github.com/cantle-dev/cantle/permission"
 	"github.com/cantle-dev/cantle/permission/permissiontest"
+	"github.com/cantle-dev/cantle/tool"
 )
 
 // Explanation is a decision of the permission rules and how they came to it.
@@ -14,17 +20,117 @@ type Explanation = permission.Explanation
 // Report is what came of a file of cases.
 type Report = permissiontest.Report
 
+// Rule is a permission rule and where it was written.
+type Rule = permission.Rule
+
+// judging makes a gate that decides as that of a run would. What it returns ends
+// what the gate opened.
+func (o *Options) judging(ctx context.Context) (*permission.Gate, builtin.Options, func(), error) {
+	var none builtin.Options
+	if err := o.resolve(); err != nil {
+		return nil, none, nil, err
+	}
+	po, err := o.permissions()
+	if err != nil {
+		return nil, none, nil, err
+	}
+	web, _, err := o.web()
+	if err != nil {
+		return nil, none, nil, err
+	}
+	var b *box
+	if o.confined() {
+		if b, err = o.box(ctx, po.Roots[1:]); err != nil {
+			return nil, none, nil, err
+		}
+	}
+	g, err := o.gate(po, b)
+	if err != nil {
+		return nil, none, nil, errors.Join(err, b.Close())
+	}
+	return g, o.toolOptions(po.Roots[1:], web, b), func() { _ = b.Close() }, nil // it ran nothing
+}
+
+// Rules lists the permission rules of the settings.
+func (o Options) Rules() ([]Rule, error) {
+	g, _, end, err := o.judging(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return g.Rules(""), nil
+}
+
+// RuleReport is what is to be said of the rules of the settings.
+type RuleReport struct {
+	Rules int `json:"rules"`
+	// Unused are the rules that name no tool.
+	Unused []Rule `json:"unused,omitempty"`
+}
+
+// CheckRules looks for rules that can decide nothing, such as for a mistyped
+// name. A rule that is malformed is an error.
+func (o Options) CheckRules() (*RuleReport, error) {
+	g, b, end, err := o.judging(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return &RuleReport{Rules: len(g.Rules("")), Unused: g.Unused(specs(builtin.Tools(b)))}, nil
+}
+
+func specs(tools []tool.Tool) []tool.Spec {
+	out := make([]tool.Spec, len(tools))
+	for i, t := range tools {
+		out[i] = t.Spec()
+	}
+	return out
+}
+
 // Explain says how the rules of the settings decide on a command line that the
 // agent would run. Nothing is run.
 func (o Options) Explain(command string) (Explanation, error) {
-	if err := o.resolve(); err != nil {
-		return Explanation{}, err
-	}
-	g, _, err := o.gate()
+	input, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
 		return Explanation{}, err
 	}
-	return g.ExplainCommand(command, o.Dir), nil
+	return o.ExplainCall("Bash", input)
+}
+
+// ExplainCall says how the rules of the settings decide on a call of a tool with
+// a JSON input. Nothing is run. Of a tool that is not built in, such as that of
+// an MCP server, nothing is known but its name.
+func (o Options) ExplainCall(name string, input []byte) (Explanation, error) {
+	ctx := context.Background()
+	g, b, end, err := o.judging(ctx)
+	if err != nil {
+		return Explanation{}, err
+	}
+	defer end()
+	r := permission.Request{Spec: tool.Spec{Name: name}, Input: input, Dir: o.Dir}
+	for _, t := range builtin.Tools(b) {
+		spec := t.Spec()
+		if spec.Name != name && !slices.Contains(spec.Aliases, name) {
+			continue
+		}
+		r.Spec = spec
+		if n, ok := t.(tool.Normalizer); ok {
+			if r.Input, err = n.Normalize(input); err != nil {
+				return Explanation{}, Usage("the input of %s: %w", spec.Name, err)
+			}
+		}
+		if spec.Access != nil {
+			acc, err := spec.Access(ctx, &tool.Call{Name: spec.Name, Input: r.Input, Dir: o.Dir})
+			if err != nil {
+				return Explanation{}, Usage("the input of %s: %w", spec.Name, err)
+			}
+			r.Access = append([]tool.Access{}, acc...)
+		}
+	}
+	if !json.Valid(input) {
+		return Explanation{}, Usage("the input of %s is no JSON", name)
+	}
+	return g.Explain(r), nil
 }
 
 // TestRules holds the rules of the settings to a file of cases: see package

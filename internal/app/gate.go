@@ -3,7 +3,9 @@ package app
 import (
 	"os"
 	"path/filepath"
+	"time"
 
+	"github.com/cantle-dev/cantle/internal/config"
 	"github.com/cantle-dev/cantle/permission"
 )
 
@@ -16,17 +18,21 @@ func Modes() []string {
 	return names
 }
 
-// gate makes the permission gate, and returns the further roots.
-func (o Options) gate() (*permission.Gate, []string, error) {
-	po, err := o.permissions()
-	if err != nil {
-		return nil, nil, err
+// gate makes the permission gate of a run whose commands are held in a sandbox,
+// which is nil where they are not.
+func (o Options) gate(po permission.Options, b *box) (*permission.Gate, error) {
+	if b != nil {
+		s := o.Config.Sandbox
+		po.Sandbox = &permission.Sandbox{Holds: b.holds, Auto: s.AutoAllow, Excluded: s.Excluded, Network: s.Network == networkOn}
 	}
 	g, err := permission.New(po)
 	if err != nil {
-		return nil, nil, Usage("%w", err)
+		return nil, Usage("%w", err)
 	}
-	return g, po.Roots[1:], nil
+	if b != nil {
+		b.protect = func() (hide, readOnly []string) { return g.Hidden(), g.Protected() }
+	}
+	return g, nil
 }
 
 // permissions are the rules of the settings, and what they are about.
@@ -36,12 +42,22 @@ func (o Options) permissions() (po permission.Options, err error) {
 	if err != nil {
 		return po, c.Wrong("permissions.defaultMode", "", err.Error())
 	}
+	timeout := time.Duration(0)
+	if p.AskTimeout != "" {
+		if timeout, err = config.Duration("permissions.askTimeout", p.AskTimeout); err != nil {
+			return po, err
+		}
+	}
 	for key, rules := range map[string][]string{"allow": p.Allow, "deny": p.Deny, "ask": p.Ask} {
 		for _, r := range rules {
 			if err := permission.CheckRule(r); err != nil {
 				return po, c.Wrong("permissions."+key, r, err.Error())
 			}
 		}
+	}
+	var layers []permission.Rules
+	for _, l := range c.Layers {
+		layers = append(layers, permission.Rules{Allow: l.Allow, Deny: l.Deny, Ask: l.Ask, Source: permission.Source{Layer: l.Name, File: l.File}})
 	}
 	var add []string
 	for _, d := range p.AdditionalDirectories {
@@ -64,6 +80,6 @@ func (o Options) permissions() (po permission.Options, err error) {
 	}
 	return permission.Options{
 		Mode: mode, Yes: o.Yes, Own: own, Home: o.User, Roots: append([]string{o.Dir}, add...),
-		Rules: permission.Rules{Allow: p.Allow, Deny: p.Deny, Ask: p.Ask},
+		Layers: layers, AskTimeout: timeout, Save: o.save,
 	}, nil
 }

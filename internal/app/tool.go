@@ -1,11 +1,7 @@
 package app
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"maps"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"github.com/cantle-dev/cantle/agent"
@@ -19,28 +15,46 @@ import (
 )
 
 // tools makes the tools for a model, the same each time, and what ends the
-// commands that they started.
-func (o Options) tools(a *App, add []string, web builtin.WebOptions) (func(llm.Info) []tool.Tool, func()) {
-	runner := sandbox.Local(sandbox.LocalOptions{})
-	b := builtin.Options{
-		Root: o.Dir, AddDirs: add, Home: o.User, Runner: runner, Jobs: a.jobs, TodoDir: o.todoDir(),
-		Environ: o.Environ, Env: o.commandEnv(), Hidden: o.keyVariables(), Web: web,
-	}
+// commands that they started. With hosted, a model whose provider searches the
+// web for it has that search, of which no call is decided on.
+func (o Options) tools(a *App, add []string, web builtin.WebOptions, box *box, hosted bool) (func(llm.Info) []tool.Tool, func()) {
+	b := o.toolOptions(add, web, box)
+	b.Jobs = a.jobs
 	if a.Store != nil {
 		b.OutputDir = a.Store.Dir
 	}
 	full := sync.OnceValue(func() []tool.Tool { return builtin.Tools(b) })
 	lean := sync.OnceValue(func() []tool.Tool { return builtin.Lean(b) })
+	searching := sync.OnceValue(func() []tool.Tool {
+		b := b
+		b.Web.Hosted = true
+		return builtin.Tools(b)
+	})
 	pick := func(info llm.Info) []tool.Tool {
 		switch {
 		case info.Traits.NoTools:
 			return nil
 		case info.Context < leanWindow:
 			return lean()
+		case info.Traits.Hosts(llm.HostedWebSearch) && hosted:
+			return searching()
 		}
 		return full()
 	}
-	return pick, func() { _ = runner.Close() } // what could not be ended was told by Bash
+	return pick, func() { _ = b.Runner.Close() } // what could not be ended was told by Bash
+}
+
+func (o Options) toolOptions(add []string, web builtin.WebOptions, box *box) builtin.Options {
+	b := builtin.Options{
+		Root: o.Dir, AddDirs: add, Home: o.User, TodoDir: o.todoDir(),
+		Environ: o.Environ, Env: o.commandEnv(), Hidden: o.keyVariables(), Web: web,
+	}
+	if box == nil {
+		b.Runner = sandbox.Local(sandbox.LocalOptions{})
+	} else {
+		b.Runner, b.Confine = box, &box.confine
+	}
+	return b
 }
 
 // todoDir is the folder of the project's todo list, or "" for a list of the
@@ -49,22 +63,21 @@ func (o Options) todoDir() string {
 	if o.Session.None || o.Config.TodoScope == "session" {
 		return ""
 	}
-	root := memory.ProjectRoot(o.Dir)
-	sum := sha256.Sum256([]byte(root))
-	name := strings.Map(func(r rune) rune {
-		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return -1
-	}, filepath.Base(root))
-	return filepath.Join(o.Home, "todos", name[:min(len(name), 40)]+"-"+hex.EncodeToString(sum[:8]))
+	return filepath.Join(o.Home, "todos", config.ProjectID(memory.ProjectRoot(o.Dir)))
 }
 
-// commandEnv is the environment that the settings add for commands: a value
-// that is "${NAME}" is that of a variable.
+// commandEnv is the environment that the settings add for commands: variables
+// that are passed on, and others, where a value that is "${NAME}" is that of a
+// variable.
 func (o Options) commandEnv() map[string]string {
-	out := maps.Clone(o.Config.Env)
-	for name, text := range out {
+	out := map[string]string{}
+	for _, name := range o.Config.EnvPassthrough {
+		if v := o.Getenv(name); v != "" {
+			out[name] = v
+		}
+	}
+	for name, text := range o.Config.Env {
+		out[name] = text
 		if ref := config.References(text); len(ref) == 1 && text == "${"+ref[0]+"}" {
 			out[name] = o.Getenv(ref[0])
 		}

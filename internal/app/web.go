@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cantle-dev/cantle/builtin"
+	"github.com/cantle-dev/cantle/permission"
 )
 
 // web is what WebFetch and WebSearch may do by the settings. The notes are for
@@ -42,4 +43,10 @@ func (o Options) web() (w builtin.WebOptions, notes []string, err error) {
 	}
 	w.Search = s
 	return w, nil, nil
+}
+
+// searches reports whether the user lets WebSearch run unasked. The search that
+// a provider runs leaves no call to decide on, so that it is offered only then.
+func searches(g *permission.Gate) bool {
+	return g.Judge(permission.Request{Spec: builtin.WebSearch(builtin.Options{}).Spec()}).Effect == permission.Allow
 }

@@ -1,0 +1,298 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/cantle-dev/cantle/agent"
+	"github.com/cantle-dev/cantle/builtin"
+	"github.com/cantle-dev/cantle/internal/config"
+	"github.com/cantle-dev/cantle/memory"
+	"github.com/cantle-dev/cantle/sandbox"
+	"github.com/cantle-dev/cantle/sandbox/auto"
+	"github.com/cantle-dev/cantle/sandbox/docker"
+	"github.com/cantle-dev/cantle/tool"
+)
+
+// packageCaches are the folders in the user's home in which package managers
+// keep what they have fetched. A command that may use the network may write
+// those that are there.
+var packageCaches = []string{
+	"go/pkg/mod", ".cargo/registry", ".cargo/git", ".npm", ".cache/pip", ".cache/uv", ".cache/yarn", ".local/share/pnpm/store",
+	".bun/install/cache", ".m2/repository", ".gradle/caches", ".nuget/packages", ".bundle/cache",
+}
+
+// box is the sandbox that the commands of a session run in. It is opened when
+// the first of them is decided on, since most runs that only read have none.
+// It is safe for concurrent use.
+type box struct {
+	opts    auto.Options
+	ctx     context.Context // of New, without its end: a session outlives the run that opens it
+	dirs    []string        // that commands may write in, besides the folders below
+	home    string
+	cache   string                   // for what programs keep from one session to the next
+	value   func(name string) string // of a variable, as commands have it
+	confine builtin.Confine
+	// protect says what is hidden from commands at this moment, and what of dirs
+	// they must not change.
+	protect func() (hide, readOnly []string)
+
+	mu     sync.Mutex // over what opening sets
+	opened bool
+	run    sandbox.Runner
+	report auto.Report
+	err    error
+	temp   string
+
+	denials sync.Mutex
+	refused []string
+}
+
+// SandboxReport says which sandbox commands run in.
+type SandboxReport struct {
+	Name      string   `json:"name"`
+	Why       string   `json:"why"`
+	Container string   `json:"container,omitempty"` // that the program itself is in
+	Tried     []string `json:"tried,omitempty"`     // what could not be had, and why
+	Lacks     []string `json:"lacks,omitempty"`     // what is not held
+}
+
+func (r SandboxReport) String() string {
+	return strings.Join(append([]string{r.Name + ": " + r.Why}, r.Tried...), "; not ")
+}
+
+// confined reports whether commands are to be held in a sandbox at all.
+func (o Options) confined() bool { return o.Config.Sandbox.Mode != auto.None }
+
+// box makes the sandbox of the settings. One that is asked for by its name is
+// opened at once, and it is an error if it cannot be had.
+func (o Options) box(ctx context.Context, add []string) (*box, error) {
+	s := o.Config.Sandbox
+	b := &box{
+		ctx: context.WithoutCancel(ctx), home: o.User, dirs: append([]string{o.Dir}, add...),
+		opts:  auto.Options{Name: s.Mode, Strict: s.Strict, Docker: docker.Options{Image: s.Image}},
+		value: func(name string) string { return cmp.Or(o.commandEnv()[name], o.Getenv(name)) },
+	}
+	b.opts.Denied = b.deny
+	if s.Network == networkOn {
+		b.opts.Docker.Network = "bridge"
+	}
+	for _, dir := range s.Write {
+		b.dirs = append(b.dirs, o.atHome(dir))
+	}
+	base := o.Getenv("XDG_CACHE_HOME")
+	if !filepath.IsAbs(base) && o.User != "" {
+		base = filepath.Join(o.User, ".cache")
+	}
+	b.cache = filepath.Join(base, "cantle", "commands", config.ProjectID(memory.ProjectRoot(o.Dir)))
+	b.confine = builtin.Confine{Policy: sandbox.Policy{WriteRoots: b.dirs, NoNetwork: true, Domains: s.AllowedDomains}, Refused: b.takeRefused}
+	if s.Network == networkOn {
+		b.confine.Policy.NoNetwork, b.confine.Policy.Domains = false, nil
+	}
+	if s.Mode == "" || s.Mode == auto.Auto {
+		return b, nil
+	}
+	if _, err := b.runner(); err != nil {
+		key := "sandbox.mode"
+		if s.Mode == auto.Docker && s.Image == "" {
+			key = "sandbox.image"
+		}
+		return nil, o.Config.Wrong(key, "", strings.TrimPrefix(err.Error(), "sandbox: "))
+	}
+	return b, nil
+}
+
+const networkOn = "on"
+
+// atHome is a path of the settings, in which "~/" is the user's home.
+func (o Options) atHome(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		return filepath.Join(o.User, rest)
+	}
+	return path
+}
+
+// runner opens the sandbox, once.
+func (b *box) runner() (sandbox.Runner, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.opened {
+		return b.run, b.err
+	}
+	b.opened = true
+	run, report, err := auto.Open(b.ctx, b.opts)
+	if err != nil {
+		b.err = err
+		return nil, err
+	}
+	b.run, b.report = run, report
+	if run.Info().Confines {
+		if err := b.folders(); err != nil {
+			b.run, b.err = nil, errors.Join(fmt.Errorf("sandbox: the folders of commands: %w", err), run.Close())
+		}
+	}
+	return b.run, b.err
+}
+
+// folders makes the folders of the commands' own, and has commands use them.
+func (b *box) folders() (err error) {
+	if b.temp, err = os.MkdirTemp("", "cantle-"); err != nil {
+		return err
+	}
+	if b.temp, err = filepath.EvalSymlinks(b.temp); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(b.cache) || os.MkdirAll(b.cache, 0o700) != nil {
+		b.cache = b.temp // no home that could be written: what is kept is lost with the session
+	}
+	b.confine.Policy.Temp = b.temp
+	b.confine.Policy.WriteRoots = append(slices.Clip(b.dirs), b.cache)
+	b.confine.Env = map[string]string{}
+	for name, dir := range map[string]string{"TMPDIR": b.temp, "TEMP": b.temp, "TMP": b.temp, "XDG_CACHE_HOME": b.cache, "GOCACHE": filepath.Join(b.cache, "go-build")} {
+		// A cache in which the user lets commands write stays where it is.
+		if v := b.value(name); dir == b.temp || !slices.ContainsFunc(b.dirs, func(root string) bool { return inside(root, v) }) {
+			b.confine.Env[name] = dir
+		}
+	}
+	return nil
+}
+
+// inside reports whether a path is a directory or lies in it.
+func inside(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel)
+}
+
+func (b *box) deny(host, why string) {
+	b.denials.Lock()
+	defer b.denials.Unlock()
+	if text := host + ": " + why; len(b.refused) < 20 && !slices.Contains(b.refused, text) {
+		b.refused = append(b.refused, text)
+	}
+}
+
+// takeRefused gives the hosts that were refused since it was last called.
+func (b *box) takeRefused() []string {
+	b.denials.Lock()
+	defer b.denials.Unlock()
+	out := b.refused
+	b.refused = nil
+	return out
+}
+
+// holds reports whether commands are held in a sandbox, which it opens.
+func (b *box) holds() bool {
+	run, err := b.runner()
+	return err == nil && run.Info().Confines
+}
+
+// Start is [sandbox.Runner].Start.
+func (b *box) Start(ctx context.Context, c *sandbox.Command) (sandbox.Process, error) {
+	run, err := b.runner()
+	if err != nil {
+		return nil, err
+	}
+	if c.Policy.IsZero() || !run.Info().Confines {
+		free := *c
+		free.Policy = sandbox.Policy{}
+		return run.Start(ctx, &free)
+	}
+	held := *c
+	p := &held.Policy
+	hide, readOnly := b.protect()
+	p.Hide, p.ReadOnly = append(slices.Clip(p.Hide), hide...), append(slices.Clip(p.ReadOnly), readOnly...)
+	if !p.NoNetwork {
+		for _, dir := range packageCaches {
+			dir = filepath.Join(b.home, filepath.FromSlash(dir))
+			if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
+				p.WriteRoots = append(p.WriteRoots, dir)
+			}
+		}
+	}
+	return run.Start(ctx, &held)
+}
+
+// Info is [sandbox.Runner].Info.
+func (b *box) Info() sandbox.Info {
+	run, err := b.runner()
+	if err != nil {
+		return sandbox.Info{Name: auto.None}
+	}
+	return run.Info()
+}
+
+// told has the user told, once, in which sandbox commands run.
+func (b *box) told() agent.Middleware {
+	if b == nil {
+		return agent.Middleware{}
+	}
+	var once sync.Once
+	return agent.Middleware{Name: "sandbox", Priority: 950, Tool: func(next agent.ToolFunc) agent.ToolFunc {
+		return func(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Result, error) {
+			if c.Name == "Bash" {
+				once.Do(func() {
+					if data, err := json.Marshal(b.said()); err == nil {
+						t.Emit(agent.Custom{Kind: "sandbox", Data: data})
+					}
+				})
+			}
+			return next(ctx, t, c)
+		}
+	}}
+}
+
+// said is what is to be said of the sandbox, which it opens.
+func (b *box) said() SandboxReport {
+	if _, err := b.runner(); err != nil {
+		return SandboxReport{Name: auto.None, Why: err.Error()}
+	}
+	return reported(b.report)
+}
+
+func reported(r auto.Report) SandboxReport {
+	out := SandboxReport{Name: r.Name, Why: r.Why, Container: r.Container, Lacks: r.Lacks}
+	for _, t := range r.Tried {
+		out.Tried = append(out.Tried, t.Name+": "+t.Err.Error())
+	}
+	return out
+}
+
+// Sandbox says which sandbox commands would run in, by the settings. It opens it
+// and closes it again.
+func (o Options) Sandbox(ctx context.Context) (SandboxReport, error) {
+	s := o.Config.Sandbox
+	run, report, err := auto.Open(ctx, auto.Options{Name: s.Mode, Strict: s.Strict, Docker: docker.Options{Image: s.Image}})
+	if err != nil {
+		return reported(report), err
+	}
+	return reported(report), run.Close()
+}
+
+// Close is [sandbox.Runner].Close. It opens nothing.
+func (b *box) Close() error {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	run, temp := b.run, b.temp
+	if b.opened, b.run = true, nil; b.err == nil {
+		b.err = sandbox.ErrClosed
+	}
+	b.mu.Unlock()
+	if run == nil {
+		return nil
+	}
+	err := run.Close()
+	if temp != "" {
+		err = errors.Join(err, sandbox.RemoveTemp(temp))
+	}
+	return err
+}
