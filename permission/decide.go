@@ -109,7 +109,10 @@ func (d *decision) decide() Verdict {
 	if v.Effect == Ask {
 		switch {
 		case !v.Firm && (d.st.g.o.Yes || d.st.mode == Bypass):
-			v = Verdict{Effect: Allow, Reason: "answered yes in advance"}
+			v = Verdict{Effect: Allow, Reason: "the mode lets everything run that nothing forbids"}
+			if d.st.g.o.Yes {
+				v.Reason = "answered yes in advance"
+			}
 		case d.st.mode == DontAsk:
 			v.Effect, v.Reason = Deny, v.Reason+", and the mode is not to ask"
 		}

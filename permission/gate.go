@@ -40,13 +40,6 @@ func (g *Gate) Middleware() agent.Middleware {
 				return next(context.WithValue(ctx, scopeKey{}, scopeOf(ctx, t)), t, c)
 			}
 		},
-		Event: func(_ context.Context, t *agent.Turn, e agent.EventData) {
-			if _, ok := e.(agent.RunEnded); ok {
-				g.mu.Lock()
-				delete(g.stopped, t.RunID)
-				g.mu.Unlock()
-			}
-		},
 	}
 }
 
@@ -81,7 +74,8 @@ type Reply struct {
 	Always Destination `json:"always,omitempty"`
 	// Updates are further changes of the permissions.
 	Updates []Update `json:"updates,omitempty"`
-	// Interrupt, with an answer that is no, ends the run.
+	// Interrupt, with an answer that is no, ends the run and those above it: see
+	// [agent.Interrupt].
 	Interrupt bool `json:"interrupt,omitempty"`
 }
 
@@ -115,16 +109,18 @@ func readReply(data json.RawMessage, name string) (Reply, error) {
 	return r, nil
 }
 
+// decision is the verdict as the journal keeps it.
+func (v Verdict) decision() agent.Decision {
+	if v.Rule != nil {
+		return agent.Decision{By: agent.ByRule, Reason: v.Reason}
+	}
+	return agent.Decision{By: agent.ByMode, Reason: v.Reason}
+}
+
 // maxRewrites bounds how often answers may change one call.
 const maxRewrites = 16
 
 func (g *Gate) gate(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Result, error) {
-	g.mu.Lock()
-	why, stopped := g.stopped[t.RunID]
-	g.mu.Unlock()
-	if stopped {
-		return nil, errors.New("the run was interrupted: " + why)
-	}
 	tl := t.Tool(c.Name)
 	for range maxRewrites {
 		spec := tl.Spec()
@@ -144,8 +140,10 @@ func (g *Gate) gate(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Res
 		c.Access = acc
 		switch v.Effect {
 		case Deny:
+			t.Decided(c, v.decision())
 			return nil, errors.New(v.Reason)
 		case Allow:
+			t.Decided(c, v.decision())
 			c.Check = g.check(r, nil, false)
 			return nil, nil
 		}
@@ -203,6 +201,7 @@ func (g *Gate) gate(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Res
 		}
 		// The mode or the rules may have changed while the question was open.
 		if now := g.Judge(r); now.Effect == Deny {
+			t.Decided(c, now.decision())
 			return nil, errors.New(now.Reason)
 		}
 		c.Check = g.check(r, acc, v.Firm)
@@ -234,10 +233,7 @@ func (g *Gate) refused(ctx context.Context, t *agent.Turn, v Verdict, reason str
 	if !reply.Interrupt {
 		return fmt.Errorf("%s: %s", v.Reason, reason)
 	}
-	g.mu.Lock()
-	g.stopped[t.RunID] = reason // for the calls of this turn that are still to come
-	g.mu.Unlock()
-	return tool.Fatal(fmt.Errorf("permission: run interrupted: %s", reason))
+	return agent.Interrupt(reason)
 }
 
 // ErrUnanswered means that nobody answered a question in time.

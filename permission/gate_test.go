@@ -298,11 +298,11 @@ func TestInterruptEndsTheRun(t *testing.T) {
 		return &agent.Answer{Reason: "stop it", Data: reply(t, permission.Reply{Interrupt: true})}, nil
 	}
 	s := w.session("s")
-	_, err := w.run(s, bash("ls").Call("Bash", command{"date"}).Call("Bash", command{"make"}))
-	if err == nil || !strings.Contains(err.Error(), "run interrupted: stop it") {
-		t.Errorf("%v", err)
+	res, err := w.run(s, bash("ls").Call("Bash", command{"date"}).Call("Bash", command{"make"}))
+	if err != nil || res.Stop != agent.StopInterrupted || res.Reason != "stop it" {
+		t.Errorf("%v, %+v", err, res)
 	}
-	if len(w.ran) != 0 || len(w.asked) != 1 {
+	if len(w.ran) != 0 || len(w.asked) != 1 || len(s.Dangling()) != 0 {
 		t.Errorf("ran %q, asked %d times", w.ran, len(w.asked))
 	}
 	w.ask = nil // the next run is a new one

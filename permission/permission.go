@@ -118,7 +118,6 @@ type Gate struct {
 	roots    []string
 	rules    *ruleSet
 	sessions map[string]*granted // what was granted for a session, by its id
-	stopped  map[string]string   // runs that were interrupted, and why
 }
 
 // ruleSet is rules, made ready. It does not change: a changed one is a new one.
@@ -153,7 +152,7 @@ func New(o Options) (*Gate, error) {
 	}
 	g := &Gate{
 		o: o, fs: o.FS, mode: mode, roots: cleaned(o.Roots), rules: &ruleSet{},
-		sessions: map[string]*granted{}, stopped: map[string]string{},
+		sessions: map[string]*granted{},
 	}
 	g.o.ReadRoots = cleaned(o.ReadRoots)
 	if g.fs == nil {
