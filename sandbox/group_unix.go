@@ -37,6 +37,9 @@ func startGroup(c *Command) (Process, error) {
 		Stdout: out.writers[0], Stderr: out.writers[len(out.writers)-1],
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
+	if c.Stdin != nil {
+		cmd.Stdin = c.Stdin
+	}
 	if err := cmd.Start(); err != nil {
 		out.abandon()
 		if errors.Is(err, syscall.EBADF) { // so the system says it in the child

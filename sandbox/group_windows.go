@@ -36,6 +36,9 @@ func startGroup(c *Command) (Process, error) {
 		Stdout: stdout, Stderr: stderr, WaitDelay: drain,
 		SysProcAttr: &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP, HideWindow: true},
 	}
+	if c.Stdin != nil {
+		cmd.Stdin = c.Stdin
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("sandbox: %s did not start: %w", c.Args[0], err)
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"sync"
 	"syscall"
@@ -226,7 +227,12 @@ func (h *helper) start(ctx context.Context, c *Command, spec *confine.Spec) (*su
 	for _, w := range out.writers {
 		fds = append(fds, int(w.Fd()))
 	}
-	if err := h.send(message{Op: "start", Args: c.Args, Dir: c.Dir, Env: c.Env, Confine: spec}, fds...); err != nil {
+	if c.Stdin != nil {
+		fds = append(fds, int(c.Stdin.Fd()))
+	}
+	err = h.send(message{Op: "start", Args: c.Args, Dir: c.Dir, Env: c.Env, Confine: spec, Stdin: c.Stdin != nil}, fds...)
+	runtime.KeepAlive(c.Stdin)
+	if err != nil {
 		out.abandon()
 		h.conn.Close()
 		if errors.Is(err, syscall.E2BIG) {

@@ -26,6 +26,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -65,6 +66,9 @@ type Command struct {
 	Args []string // Args[0] is the program's absolute path
 	Dir  string   // absolute
 	Env  []string // the whole environment: nothing is inherited
+	// Stdin is what the command reads; nil is nothing. A terminal is no more than
+	// a file to it: the signals of its keys are this program's.
+	Stdin *os.File
 	// Stdout receives the output, and Stderr the error output; a nil Stderr
 	// sends both to Stdout, in the order in which they were written. Each is
 	// written to from one goroutine, until [Process.Done] is closed. A nil
@@ -196,6 +200,11 @@ func (c *Command) check() error {
 			if strings.IndexByte(s, 0) >= 0 {
 				return errors.New("sandbox: the command holds a NUL byte, which no process can be given")
 			}
+		}
+	}
+	if c.Stdin != nil {
+		if _, err := c.Stdin.Stat(); err != nil {
+			return fmt.Errorf("sandbox: the input of the command: %w", err)
 		}
 	}
 	if err := c.Policy.check(); err != nil {

@@ -149,6 +149,10 @@ func (s *supervisor) say(m message) {
 func (s *supervisor) start(m message, fds []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	stdin := s.null.Fd()
+	if n := len(fds) - 1; m.Stdin && n >= 0 {
+		stdin, fds = uintptr(fds[n]), fds[:n]
+	}
 	if s.busy || len(fds) == 0 {
 		why := "the supervisor is busy"
 		if !s.busy {
@@ -164,7 +168,7 @@ func (s *supervisor) start(m message, fds []int) {
 	gone := make(chan struct{})
 	attr := &syscall.ProcAttr{
 		Dir: m.Dir, Env: m.Env,
-		Files: []uintptr{s.null.Fd(), uintptr(fds[0]), uintptr(fds[len(fds)-1])},
+		Files: []uintptr{stdin, uintptr(fds[0]), uintptr(fds[len(fds)-1])},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	}
 	var pid int

@@ -25,6 +25,7 @@ type message struct {
 	Env   []string `json:"env,omitempty"`
 	Grace int64    `json:"grace,omitempty"` // nanoseconds
 	Addr  string   `json:"addr,omitempty"`  // to listen at
+	Stdin bool     `json:"stdin,omitempty"` // the last of the files beside it is that
 
 	Confine *confine.Spec `json:"confine,omitempty"`
 
@@ -70,7 +71,7 @@ func receive(c *net.UnixConn) (m message, fds []int, err error) {
 		}
 	}()
 	var head [4]byte
-	oob := make([]byte, syscall.CmsgSpace(2*4))
+	oob := make([]byte, syscall.CmsgSpace(3*4))
 	n, oobn, _, _, err := c.ReadMsgUnix(head[:], oob)
 	if err != nil {
 		return m, nil, err

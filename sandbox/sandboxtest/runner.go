@@ -163,6 +163,7 @@ func TestRunner(t *testing.T, open func(t *testing.T) sandbox.Runner) {
 	}
 
 	t.Run("exits", func(t *testing.T) {
+		t.Setenv("INHERITED", "not")
 		for _, c := range []struct {
 			script, out string
 			exit        sandbox.Exit
@@ -175,7 +176,7 @@ func TestRunner(t *testing.T, open func(t *testing.T) sandbox.Runner) {
 			{"kill -KILL $$", "", sandbox.Exit{Code: 137, Signal: "SIGKILL"}},
 			{"cat; read x || echo eof", "eof\n", sandbox.Exit{}},
 			{"(: </dev/tty) 2>/dev/null || echo no terminal", "no terminal\n", sandbox.Exit{}},
-			{"echo [$HOME] $A", "[] b\n", sandbox.Exit{}},
+			{"echo [$INHERITED] $A", "[] b\n", sandbox.Exit{}},
 			{"/no/such/program 2>/dev/null", "", sandbox.Exit{Code: 127}},
 		} {
 			var out Buffer
@@ -233,6 +234,65 @@ func TestRunner(t *testing.T, open func(t *testing.T) sandbox.Runner) {
 		cancel()
 		if _, err := run.Start(ctx, shell(t.TempDir(), "true", nil)); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled: %v", err)
+		}
+	})
+	t.Run("input", func(t *testing.T) {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		for _, c := range []struct {
+			input *os.File
+			want  string
+		}{{r, "one\ntwo\n."}, {nil, "."}} {
+			var out Buffer
+			cmd := shell(t.TempDir(), "cat; printf .", &out)
+			cmd.Stdin = c.input
+			p, err := run.Start(t.Context(), cmd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.input != nil {
+				// A part at a time, which it waits for.
+				for _, s := range []string{"one\n", "two\n"} {
+					if _, err := w.WriteString(s); err != nil {
+						t.Fatal(err)
+					}
+					Until(t, s, func() bool { return strings.HasSuffix(out.String(), s) })
+				}
+				w.Close()
+			}
+			if exit, err := p.Wait(); err != nil || exit.Code != 0 || out.String() != c.want {
+				t.Errorf("%s %v %q, want %q", exit, err, out.String(), c.want)
+			}
+		}
+		r.Close()
+		cmd := shell(t.TempDir(), "cat", nil)
+		cmd.Stdin = r
+		if _, err := run.Start(t.Context(), cmd); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("input that is closed: %v", err)
+		}
+	})
+	t.Run("to the end", func(t *testing.T) {
+		dir := t.TempDir()
+		var out Buffer
+		exit, err := sandbox.Run(t.Context(), run, shell(dir, "sleep 300 & echo $! >pid; echo hi; exit 3", &out))
+		if err != nil || exit.Code != 3 || out.String() != "hi\n" {
+			t.Errorf("%s %v %q", exit, err, out.String())
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		over := errors.New("over")
+		go func() {
+			ReadPID(t, filepath.Join(dir, "second"))
+			cancel(over)
+		}()
+		exit, err = sandbox.Run(ctx, run, shell(dir, "echo $$ >second; exec sleep 300", nil))
+		if !errors.Is(err, over) || exit != (sandbox.Exit{}) && exit.Signal != "SIGTERM" && exit.Signal != "SIGKILL" {
+			t.Errorf("%+v %v", exit, err)
+		}
+		if _, err := sandbox.Run(ctx, run, shell(dir, "true", nil)); !errors.Is(err, over) {
+			t.Error(err)
 		}
 	})
 	t.Run("background", func(t *testing.T) {
