@@ -97,8 +97,9 @@ type Options struct {
 	Changed func(name string) bool
 	// Sandbox says how commands are confined. Nil is not at all.
 	Sandbox *Sandbox
-	// Save keeps an update whose destination is not the session, in the user's
-	// own files. It is called from one goroutine at a time. Nil refuses.
+	// Save keeps an update whose destination is not the session, in the file that
+	// is its: see [Destination]. It is called from one goroutine at a time. Nil
+	// refuses.
 	Save func(Update) error
 	FS   FS // nil is the local one
 }
@@ -110,7 +111,8 @@ type Gate struct {
 	at       places
 	fold     bool
 	saves    sync.Mutex
-	excluded []*pattern // what the sandbox leaves out
+	excluded []*pattern        // what the sandbox leaves out
+	files    map[string]string // where the rules of a layer are written
 	links    atomic.Pointer[aliases]
 
 	mu       sync.Mutex
@@ -152,7 +154,7 @@ func New(o Options) (*Gate, error) {
 	}
 	g := &Gate{
 		o: o, fs: o.FS, mode: mode, roots: cleaned(o.Roots), rules: &ruleSet{},
-		sessions: map[string]*granted{},
+		sessions: map[string]*granted{}, files: map[string]string{},
 	}
 	g.o.ReadRoots = cleaned(o.ReadRoots)
 	if g.fs == nil {
@@ -170,6 +172,9 @@ func New(o Options) (*Gate, error) {
 		}
 	}
 	for _, rs := range append([]Rules{o.Rules}, o.Layers...) {
+		if rs.Source.Layer != "" {
+			g.files[rs.Source.Layer] = rs.Source.File
+		}
 		for _, l := range []struct {
 			effect Effect
 			texts  []string

@@ -31,7 +31,7 @@ type Rules struct {
 
 // Source says where a rule was written.
 type Source struct {
-	Layer string `json:"layer,omitempty"` // managed, user, project, local, flags, session …
+	Layer string `json:"layer,omitempty"` // managed, user, projectUser, project, local, flags, session …
 	File  string `json:"file,omitempty"`
 }
 

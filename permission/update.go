@@ -28,13 +28,15 @@ const (
 // Destination says for how long an update holds.
 type Destination string
 
-// The destinations. The files are the user's own, also for a project: what a
-// repository brings grants nothing by itself.
+// The destinations. What is granted for a project goes to the user's own
+// settings for it, outside of the project: what a repository brings grants
+// nothing by itself, and what is granted is not handed on with it. The project's
+// own file, which others may get, is for who asks for just that.
 const (
 	ForSession Destination = "session"         // kept in the journal: it is there again on resume
-	ForLocal   Destination = "localSettings"   // this project, here
-	ForProject Destination = "projectSettings" // this project
-	ForUser    Destination = "userSettings"    // everywhere
+	ForLocal   Destination = "localSettings"   // the user's own for this project: <home>/projects/<id>/settings.json
+	ForProject Destination = "projectSettings" // the project's own: .cantle/settings.json
+	ForUser    Destination = "userSettings"    // the user's own for all: <home>/settings.json
 )
 
 // Update changes the permissions that are in force. It is plain JSON.
@@ -178,7 +180,7 @@ func (g *Gate) apply(session string, u Update) error {
 		*list = slices.DeleteFunc(*list, func(r *rule) bool { return r.Source.Layer == layer })
 	}
 	for _, text := range u.Rules {
-		r, err := parseRule(Rule{Text: text, Effect: u.Behavior, Source: Source{Layer: layer}}, g.at)
+		r, err := parseRule(Rule{Text: text, Effect: u.Behavior, Source: Source{Layer: layer, File: g.files[layer]}}, g.at)
 		if err != nil {
 			return fmt.Errorf("permission: update: the rule %w", err)
 		}
@@ -199,8 +201,9 @@ func (g *Gate) apply(session string, u Update) error {
 	return nil
 }
 
-// layers are the sources of rules that have a destination.
-var layers = map[Destination]string{ForSession: "session", forProcess: "process", ForLocal: "local", ForProject: "project", ForUser: "user"}
+// layers are the sources of rules that have a destination. Rules of
+// [Options.Layers] with these are those that updates replace and remove.
+var layers = map[Destination]string{ForSession: "session", forProcess: "process", ForLocal: "projectUser", ForProject: "project", ForUser: "user"}
 
 // granted is what was granted for one session. It does not change.
 type granted struct {
