@@ -208,7 +208,7 @@ type target struct {
 	lock  func() (unlock func(), err error) // makes the folder, and keeps others out of it
 	read  func() ([]byte, error)            // nil without an error if there is none
 	write func([]byte) error
-	only  func(path []string) *fault // what is not to be written into it; nil is all right
+	only  func(path []string, raw json.RawMessage) *fault // what is not to be written into it; nil is all right
 }
 
 // own is a file of the user's.
@@ -229,7 +229,7 @@ func own(file string) target {
 		},
 		read:  func() ([]byte, error) { return readFile(file) },
 		write: func(b []byte) error { return atomicfile.Write(file, b, atomicfile.Options{Mode: 0o600}) },
-		only:  func([]string) *fault { return nil },
+		only:  func([]string, json.RawMessage) *fault { return nil },
 	}
 }
 
@@ -240,7 +240,7 @@ func edit(file target, path []string, raw json.RawMessage, with func(text []byte
 		ch := checker{map[reflect.Type]map[string]reflect.Type{}}
 		f := ch.check(reflect.TypeFor[Config](), within(path, raw), nil, "")
 		if f == nil {
-			f = file.only(path)
+			f = file.only(path, raw)
 		}
 		if f != nil {
 			return &Error{Key: dotted(f.at), Text: f.text}

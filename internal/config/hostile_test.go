@@ -63,7 +63,7 @@ func TestProjectCannotOpenTheNetwork(t *testing.T) {
 	if err != nil || c.Web.AllowPrivate || c.Web.AllowRanges != nil || c.Web.Search != (config.Search{}) || c.Web.MaxChars == nil || *c.Web.MaxChars != 5 {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if got := strings.Join(c.Warnings, "\n"); len(c.Warnings) != 4 || !strings.Contains(got, "settings.json: web.allowPrivate is left out") || !strings.Contains(got, "settings.local.json: web.search is left out") {
+	if got := strings.Join(c.Warnings, "\n"); len(c.Warnings) != 2 || !strings.Contains(got, "settings.json: web.allowPrivate, web.allowRanges and web.search are left out: a project may not set them for you") || !strings.Contains(got, "settings.local.json: web.search is left out") {
 		t.Errorf("%q", c.Warnings)
 	}
 	files["home/settings.json"] = `{"web": {"allowPrivate": true, "allowRanges": ["10.0.0.0/8"], "search": {"url": "http://127.0.0.1:8888/?q={query}"}}}`

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -160,10 +161,17 @@ func ownFolder(root *os.Root, name string) (*os.Root, error) {
 	return folder, nil
 }
 
-// notOfProjects refuses what would be left out when it is read.
-func notOfProjects(path []string) *fault {
-	if slices.Contains(ofUser, path[0]) || len(path) > 1 && slices.Contains(ofUserIn[path[0]], path[1]) {
-		return &fault{path, "a project may not set it: put it into your own settings"}
+// notOfProjects refuses what would be left out when it is read, whatever the
+// user has set.
+func notOfProjects(path []string, raw json.RawMessage) (f *fault) {
+	var layer map[string]json.RawMessage
+	if json.Unmarshal(within(path, raw), &layer) != nil {
+		return nil // it is well formed
 	}
-	return nil
+	(&Config{}).ofUserOnly(layer, func(key, why string) {
+		if f == nil && why != onlyLower && why != onlyTighter {
+			f = &fault{[]string{key}, why}
+		}
+	})
+	return f
 }

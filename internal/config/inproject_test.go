@@ -120,8 +120,9 @@ func TestInProjectRefuses(t *testing.T) {
 	f := newFolder(t, map[string]string{".cantle/settings.json": "{}"})
 	for key, value := range map[string]string{
 		"providers.x.baseUrl": "http://127.0.0.1:1", "envPassthrough": "CI", "permissions.reviewer.model": "a:b", "web.allowPrivate": "true", "aliases.a": "b:c",
+		"permissions": `{"reviewer": {"model": "a:b"}}`, "env.LD_PRELOAD": "x", "env.X": "${HOME}", "permissions.defaultMode": "bypassPermissions", "models.a:b": `{"price": {"input": 1, "output": 1}}`,
 	} {
-		if err := f.settings().Set(key, value); err == nil || !strings.Contains(err.Error(), "a project may not set it") {
+		if err := f.settings().Set(key, value); err == nil || !strings.Contains(err.Error(), "a project may") {
 			t.Errorf("%s: %v", key, err)
 		}
 	}

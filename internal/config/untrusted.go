@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"reflect"
@@ -46,39 +45,52 @@ func inside(layer map[string]json.RawMessage, key string, change func(in map[str
 // project takes out of a project's file what it may not decide for whoever
 // opens it. sum is the digest of the text that the layer was read from.
 func (c *Config) project(file string, layer map[string]json.RawMessage, sum string) {
+	var whys []string
+	keys := map[string][]string{}
 	c.ofUserOnly(layer, func(key, why string) {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: %s is left out: %s", file, key, why))
+		if keys[why] == nil {
+			whys = append(whys, why)
+		}
+		keys[why] = append(keys[why], key)
 	})
+	for _, why := range whys {
+		c.leftOut(file, keys[why], why)
+	}
 	at := ".cantle/" + filepath.Base(file)
 	seen, ok := c.Trust.Survey.file(at)
 	if c.Trust.Level == Trusted && ok && seen.Refused == "" && seen.SHA256 == sum {
 		return
 	}
 	off := takeTrusted(layer)
-	if len(off) == 0 {
-		return
+	why := notForYou
+	switch linked := slices.ContainsFunc(c.Trust.Survey.Files, func(f SurveyFile) bool { return f.Link != "" && (f.Path == at || f.Path == ".cantle") }); {
+	case linked:
+		why = "it comes through a symbolic link, which is never trusted; put it into your own settings"
+	case !ok || c.Trust.Survey.Digest == "": // it cannot be trusted
+	case c.Trust.Why() == "":
+		why = "the file was changed while it was read; start again, or put it into your own settings"
+	default:
+		why = c.Trust.Why() + "; " + wayOut + ", or put it into your own settings"
 	}
-	why := "a project may not set it for you"
-	for _, f := range c.Trust.Survey.Files {
-		if f.Link != "" && (f.Path == at || f.Path == ".cantle") {
-			why = "it comes through a symbolic link, which is never trusted"
-			ok = false
-		}
-	}
-	way := "put it into your own settings"
-	if ok && c.Trust.Survey.Digest != "" {
-		if why = c.Trust.Why(); why == "" {
-			why = "the file was changed while it was read"
-		}
-		way = wayOut + ", or " + way
-	}
-	verb := " is left out: "
-	if len(off) > 1 {
-		verb, way = " are left out: ", strings.Replace(way, "put it", "put them", 1)
-		why = strings.Replace(why, "set it", "set them", 1)
-	}
-	c.Warnings = append(c.Warnings, file+": "+listed(off)+verb+why+"; "+way)
+	c.leftOut(file, off, why)
 }
+
+// leftOut warns of keys in a file that take no effect, if there are any.
+func (c *Config) leftOut(file string, keys []string, why string) {
+	verb := " is left out: "
+	if len(keys) > 1 {
+		verb, why = " are left out: ", strings.NewReplacer("set it", "set them", "put it", "put them", "it comes", "they come").Replace(why)
+	}
+	if len(keys) > 0 {
+		c.Warnings = append(c.Warnings, file+": "+listed(keys)+verb+why)
+	}
+}
+
+const (
+	notForYou   = "a project may not set it for you; put it into your own settings"
+	onlyLower   = "a project may only lower your limit"
+	onlyTighter = "a project may only tighten the sandbox"
+)
 
 // takeTrusted takes out what needs trust, and returns the keys of it.
 func takeTrusted(layer map[string]json.RawMessage) (keys []string) {
@@ -121,7 +133,7 @@ func (c *Config) ofUserOnly(layer map[string]json.RawMessage, tell func(key, why
 	take := func(in map[string]json.RawMessage, name, key string) {
 		if _, ok := in[name]; ok {
 			delete(in, name)
-			tell(key, "a project may not set it for you; put it into your own settings")
+			tell(key, notForYou)
 		}
 	}
 	for _, k := range ofUser {
@@ -137,7 +149,7 @@ func (c *Config) ofUserOnly(layer map[string]json.RawMessage, tell func(key, why
 	for _, k := range []string{"maxTurns", "maxTokens", "maxCost", "softLimit", "timeout"} {
 		if v, ok := layer[k]; ok && c.widens(k, v) {
 			delete(layer, k)
-			tell(k, "a project may only lower your limit")
+			tell(k, onlyLower)
 		}
 	}
 	// A price of a project's making would turn the limit on cost off.
@@ -154,7 +166,7 @@ func (c *Config) ofUserOnly(layer map[string]json.RawMessage, tell func(key, why
 		for _, k := range slices.Sorted(maps.Keys(in)) {
 			if _, known := fieldsByName(reflect.TypeFor[Sandbox]())[k]; known && c.loosensSandbox(k, in[k]) {
 				delete(in, k)
-				tell("sandbox."+k, "a project may only tighten the sandbox")
+				tell("sandbox."+k, onlyTighter)
 			}
 		}
 	})
