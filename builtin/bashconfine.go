@@ -12,6 +12,9 @@ import (
 
 // Confine says how the commands of Bash are confined, by a runner that can.
 //
+// The runner's Info is called before it is looked at, for each command, so that
+// a runner that is opened only then can complete it.
+//
 // A command that was decided to run outside of the sandbox is given the zero
 // [sandbox.Policy], and none of Env: what commands in the sandbox may write is
 // not what others should take for theirs.
@@ -103,7 +106,7 @@ func (r confined) env(o Options) []string {
 
 // Words by which programs say that something was denied them.
 var (
-	fileMarks = []string{"read-only file system", "erofs"}
+	fileMarks = []string{"read-only file system", "erofs", "device or resource busy"} // the last where a mount is replaced
 	netMarks  = []string{
 		"network is unreachable", "network unreachable", "no route to host", "enetunreach", "ehostunreach",
 		"could not resolve", "couldn't resolve", "unable to resolve", "failed to resolve", "name resolution", "name or service not known",
