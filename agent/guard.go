@@ -3,6 +3,7 @@ package agent
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"io"
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/tool"
@@ -16,22 +17,23 @@ type guard struct {
 	seen map[callKey]repeat
 }
 
-// callKey is a hash of a call's name and input: one that is whole, so that no
-// model can make two calls look like one.
-type callKey [sha256.Size]byte
+// callKey is a hash of a call's name and input. A long run has many.
+type callKey [16]byte
 
 func keyOf(name string, input json.RawMessage) callKey {
 	h := sha256.New()
 	h.Write([]byte(name))
 	h.Write([]byte{0})
 	h.Write(tool.Canonical(input))
-	return callKey(h.Sum(nil))
+	return short(h.Sum(nil))
 }
 
+func short(sum []byte) callKey { return callKey(sum[:len(callKey{})]) }
+
 type repeat struct {
-	result  [sha256.Size]byte
-	count   int32
-	refused int32
+	result  callKey // a hash of it
+	count   uint8   // at most maxRepeats
+	refused uint8
 }
 
 const maxRepeats = 2
@@ -69,7 +71,7 @@ func (g *guard) saw(o *one) bool {
 	if sum := digest(o.res); s.result != sum {
 		s = repeat{result: sum}
 	}
-	s.count++
+	s.count = min(s.count+1, maxRepeats)
 	if g.seen == nil {
 		g.seen = map[callKey]repeat{}
 	}
@@ -80,15 +82,21 @@ func (g *guard) saw(o *one) bool {
 	return false
 }
 
-func digest(res *tool.Result) [sha256.Size]byte {
-	if len(res.Parts) == 1 {
-		if t, ok := res.Parts[0].(llm.Text); ok && len(t.Raw) == 0 {
-			return sha256.Sum256([]byte(t.Text))
-		}
+func digest(res *tool.Result) callKey {
+	h := sha256.New()
+	if t, ok := sole(res.Parts); ok {
+		_, _ = io.WriteString(h, t.Text)
+	} else if err := json.NewEncoder(h).Encode(res.Parts); err != nil {
+		return callKey{}
 	}
-	b, err := json.Marshal(res.Parts)
-	if err != nil {
-		return [sha256.Size]byte{}
+	return short(h.Sum(nil))
+}
+
+// sole is the text that is all of ps.
+func sole(ps llm.Parts) (llm.Text, bool) {
+	if len(ps) != 1 {
+		return llm.Text{}, false
 	}
-	return sha256.Sum256(b)
+	t, ok := ps[0].(llm.Text)
+	return t, ok && len(t.Raw) == 0
 }
