@@ -12,9 +12,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cantle-dev/cantle/builtin"
 	"github.com/cantle-dev/cantle/sandbox"
+	"github.com/cantle-dev/cantle/sandbox/auto"
 	"github.com/cantle-dev/cantle/sandbox/docker"
 	"github.com/cantle-dev/cantle/sandbox/sandboxtest"
+	"github.com/cantle-dev/cantle/tool"
 )
 
 // image is one that has a shell and the usual programs. Made of busybox:
@@ -129,6 +132,66 @@ func TestImage(t *testing.T) {
 		}
 		if _, err := p.Wait(); err != nil || strings.TrimSpace(out.String()) != want {
 			t.Errorf("%s: %q %v", name, out.String(), err)
+		}
+	}
+}
+
+// TestKept: a policy has one container, and another policy another.
+func TestKept(t *testing.T) {
+	run := open(t)
+	defer run.Close()
+	dir := t.TempDir()
+	host := func(p sandbox.Policy) string {
+		t.Helper()
+		var out sandboxtest.Buffer
+		if exit, err := sandbox.Run(t.Context(), run, &sandbox.Command{Args: []string{"/bin/sh", "-c", "cat /proc/sys/kernel/hostname"}, Dir: dir, Stdout: &out, Policy: p}); err != nil || exit.Code != 0 {
+			t.Fatal(exit, err)
+		}
+		return strings.TrimSpace(out.String())
+	}
+	p := sandbox.Policy{WriteRoots: []string{dir}, NoNetwork: true}
+	one, two := host(p), host(p)
+	p.Hide = []string{dir + "/x"}
+	if err := os.WriteFile(dir+"/x", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if three := host(p); one == "" || one != two || one == three {
+		t.Errorf("%q %q %q", one, two, three)
+	}
+}
+
+// TestBash: in a container Bash uses the shell and the environment of the image,
+// and what runs outside of it runs on this machine.
+func TestBash(t *testing.T) {
+	open(t).Close()
+	h, err := helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, _, err := auto.Open(t.Context(), auto.Options{Name: auto.Docker, Docker: docker.Options{Image: image, Helper: h}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	dir, temp := t.TempDir(), t.TempDir()
+	bash := builtin.Bash(builtin.Options{
+		Runner: run, Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=/home/ann", "GOPATH=/home/ann/go"},
+		Confine: &builtin.Confine{Policy: sandbox.Policy{WriteRoots: []string{dir}, Temp: temp, NoNetwork: true}, Env: map[string]string{"TMPDIR": temp}},
+	})
+	for _, c := range []struct {
+		command, want string
+		beyond        []tool.Access
+	}{
+		{"echo $HOME $GOPATH.; readlink /proc/self/exe; pwd; echo x >$TMPDIR/x; cat /tmp/x", "/tmp .\n/bin/busybox\n" + dir + "\nx", nil},
+		{"ls /sys/class/net; echo x >/etc/x", "lo\n", nil},
+		{"echo x >/etc/x", "where it writes only in " + dir, nil},
+		{"echo $HOME; readlink /proc/self/exe | grep -v busybox >/dev/null && echo here", "/home/ann\nhere", []tool.Access{{Op: tool.Write, Target: tool.Anywhere}}},
+	} {
+		res, err := tool.Run(t.Context(), bash, &tool.Call{
+			Name: "Bash", Dir: dir, Input: []byte(`{"command":"x"}`), Access: append([]tool.Access{{Op: tool.Exec, Target: c.command}}, c.beyond...),
+		})
+		if err != nil || !strings.Contains(res.Parts.Text(), c.want) {
+			t.Errorf("%s: %v %v, want %q", c.command, res, err, c.want)
 		}
 	}
 }
