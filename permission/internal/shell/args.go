@@ -78,7 +78,7 @@ func sortArgs(f flags, words []Word, first, oneDash bool) args {
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		sure := w.Known && !w.Glob && !w.Many
-		if !sure && (w.Many || w.Prefix == "" || w.Prefix[0] == '-') {
+		if !sure && !w.commit && (w.Many || w.Prefix == "" || w.Prefix[0] == '-') {
 			a.doubt = true
 		}
 		text := w.Text

@@ -58,9 +58,9 @@ func (w *walker) awk(at int, a args) bool {
 type awkScript struct {
 	text    string
 	i       int
-	depth   int    // of parentheses
-	print   int    // the depth at which a print statement began, and one; 0 is none
-	last    byte   // what stands before: 'x' an operand, ')' the end of one, '+' of ++ and --, 0 none
+	depth   int  // of parentheses
+	print   int  // the depth at which a print statement began, and one; 0 is none
+	last    byte // what stands before: 'x' an operand, ')' the end of one, '+' of ++ and --, 0 none
 	strings []string
 	writes  []Word
 
@@ -200,7 +200,7 @@ func (s *awkScript) pattern() {
 
 func (s *awkScript) word() {
 	from := s.i
-	for s.i < len(s.text) && (isName(s.text[from:s.i+1])) {
+	for s.i < len(s.text) && isName(s.text[from:s.i+1]) {
 		s.i++
 	}
 	s.last = 'x'

@@ -188,13 +188,13 @@ func (w *walker) stdin(at int) {
 	}
 	if !found {
 		w.say(at, Computed, "what "+c.Name()+" runs is what it reads")
-		w.piped(at)
+		w.piped(at, w.rough1)
 	}
 }
 
 // piped finds in the words of the commands in front of a pipe what the program
 // behind it may take for commands, for deny rules.
-func (w *walker) piped(at int) {
+func (w *walker) piped(at int, see func(int, Word)) {
 	c := w.out.Commands[at]
 	if c.Place&InPipe == 0 {
 		return
@@ -205,15 +205,17 @@ func (w *walker) piped(at int) {
 			continue
 		}
 		for _, word := range before.Words[1:] {
-			w.roughly(at, word.Text)
+			see(at, word)
 		}
 		for _, r := range before.Redirects {
 			if strings.HasPrefix(r.Op, "<<") {
-				w.roughly(at, r.Target.Text)
+				see(at, r.Target)
 			}
 		}
 	}
 }
+
+func (w *walker) rough1(at int, word Word) { w.roughly(at, word.Text) }
 
 // later is of programs that keep commands to be run later.
 func (w *walker) later(at int, rest []Word) {
@@ -232,7 +234,7 @@ func (w *walker) later(at int, rest []Word) {
 		}
 	}
 	w.say(at, Computed, "what "+c.Name()+" keeps to run is what it reads")
-	w.piped(at)
+	w.piped(at, w.rough1)
 }
 
 // commandVariable says that the value of a variable is a command, to some program.

@@ -200,7 +200,12 @@ func (w *walker) gitVerb(at int, verb string, rest []Word, a args) {
 		for _, o := range all {
 			w.access(at, tool.Read, o, true)
 		}
-	case "rm", "mv", "checkout", "restore", "clean", "apply":
+	case "apply", "am":
+		for _, o := range all {
+			w.access(at, tool.Read, o, false)
+		}
+		w.access(at, tool.Write, Word{Text: ".", Known: true}, false)
+	case "rm", "mv", "checkout", "restore", "clean":
 		for _, o := range all {
 			w.access(at, tool.Write, o, true)
 		}

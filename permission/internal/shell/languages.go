@@ -104,7 +104,7 @@ func (w *walker) program1(at int) {
 			w.hints(at, r.Target)
 		}
 	}
-	w.piped(at)
+	w.piped(at, w.hints)
 }
 
 // hints finds in a text of some language what follows the ways in which many

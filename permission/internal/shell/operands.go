@@ -200,6 +200,9 @@ func (w *walker) operands(at int, r row, a args) bool {
 		}
 	case "show":
 		for _, o := range all {
+			if o.commit {
+				continue
+			}
 			if i := strings.IndexByte(o.Text, ':'); i >= 0 {
 				w.access(at, tool.Read, cut(o, i+1), false)
 				continue

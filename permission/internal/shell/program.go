@@ -158,11 +158,11 @@ func (w *walker) program(at int, r row) {
 	}
 	name := w.out.Commands[at].Name()
 	switch name {
-	case "zip":
+	case "zip", "gcc", "cc", "clang":
 		rest = slices.Clone(rest)
 		for i := range rest {
-			if rest[i].Text == "-TT" {
-				rest[i].Text, rest[i].Prefix = "--TT", "--TT"
+			if listed(" -TT -wrapper -specs -fplugin ", rest[i].Text) {
+				rest[i].Text, rest[i].Prefix = "-"+rest[i].Text, "-"+rest[i].Prefix
 			}
 		}
 	case "jq":

@@ -178,6 +178,7 @@ type Word struct {
 	Start, End int
 
 	stream bool // a process substitution alone
+	commit bool // begins with the name of a commit, by a substitution
 }
 
 // Assign is a variable that is set. Harmless says that no program known runs

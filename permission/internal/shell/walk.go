@@ -21,10 +21,11 @@ type walker struct {
 	doubt       bool
 	ends        bool // within doubtful
 	dirs        outcome
-	lost        bool // no cd makes the directory known again
-	noHome      bool // HOME may be set
-	ifs         bool // IFS may be set
-	posix       bool // in a text that some other shell than bash runs
+	lost        bool            // no cd makes the directory known again
+	noHome      bool            // HOME may be set
+	ifs         bool            // IFS may be set
+	integers    map[string]bool // the variables that hold numbers
+	posix       bool            // in a text that some other shell than bash runs
 	err         error
 	steps       *int // of looking through, over the whole analysis
 }
@@ -83,7 +84,13 @@ func (w *walker) file(f *syntax.File) {
 		}
 		return true
 	})
+	outer := w.integers
+	w.integers = nil
+	if w.depth == 0 { // the variables of another shell may come from anywhere
+		w.integers = numbers(f)
+	}
 	w.stmts(f.Stmts)
+	w.integers = outer
 }
 
 func (w *walker) stmts(list []*syntax.Stmt) {

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -78,10 +79,23 @@ func spell(pieces []piece) (text string, known bool) {
 	return b.String(), known
 }
 
+// namesCommit is a substitution that gives the name of a commit and nothing else.
+var namesCommit = regexp.MustCompile(`^\$\(git (rev-parse( --short| --verify| --abbrev-ref)?|merge-base)( [A-Za-z0-9_@][A-Za-z0-9_.^~/@-]*)+\)$`)
+
+// commit says that a word begins with the name of a commit, and has no path in it.
+func commit(pieces []piece) bool {
+	for len(pieces) > 0 && pieces[0].text == "" {
+		pieces = pieces[1:]
+	}
+	return len(pieces) > 0 && pieces[0].kind == unknown && namesCommit.MatchString(pieces[0].text) &&
+		!slices.ContainsFunc(pieces[1:], func(p piece) bool { return p.kind == unknown || strings.Contains(p.text, ":") })
+}
+
 // finish joins pieces to a word.
 func (w *walker) finish(pieces []piece) Word {
 	out := Word{Known: true}
 	out.stream = len(pieces) == 2 && pieces[0].text == streamPrefix && (strings.HasPrefix(pieces[1].text, "<(") || strings.HasPrefix(pieces[1].text, ">("))
+	out.commit = commit(pieces)
 	for i, p := range pieces {
 		switch p.kind {
 		case unknown:
@@ -278,6 +292,9 @@ func (w *walker) number(p *syntax.ParamExp) bool {
 	if w.ifs || p.Param == nil {
 		return false
 	}
+	if w.integers[p.Param.Value] && p.Exp == nil && p.Index == nil && p.Slice == nil && p.Repl == nil && !p.Excl {
+		return true
+	}
 	return p.Length || (p.Short || p.Exp == nil && p.Slice == nil && p.Repl == nil && !p.Excl) && listed(" ? # $ ", p.Param.Value)
 }
 
@@ -353,7 +370,9 @@ func (w *walker) arithmetic(x syntax.ArithmExpr) {
 	switch x := x.(type) {
 	case nil:
 	case *syntax.BinaryArithm:
-		w.arithmetic(x.X)
+		if _, ok := assigned(x); !ok {
+			w.arithmetic(x.X)
+		}
 		w.arithmetic(x.Y)
 	case *syntax.UnaryArithm:
 		w.arithmetic(x.X)
@@ -364,11 +383,11 @@ func (w *walker) arithmetic(x syntax.ArithmExpr) {
 		for _, part := range x.Parts {
 			switch part := part.(type) {
 			case *syntax.Lit:
-				if strings.Trim(part.Value, "0123456789") == "" {
+				if strings.Trim(part.Value, "0123456789") == "" || len(x.Parts) == 1 && w.integers[part.Value] {
 					continue
 				}
 			case *syntax.ParamExp:
-				if part.Length || part.Short && (part.Param.Value == "?" || part.Param.Value == "#" || part.Param.Value == "$") {
+				if part.Length || w.number(part) {
 					continue
 				}
 			case *syntax.ArithmExp:

@@ -65,6 +65,12 @@ func (w *walker) wrapper(at int, wr wrap) bool {
 		wr.flags = known().wraps["npx"].flags
 	}
 	a := sortArgs(wr.flags, rest, true, false)
+	if wr.kind == "su" && slices.ContainsFunc(a.options, func(o option) bool { return o.name == "u" || o.name == "user" }) {
+		wr.kind = "runs"
+	}
+	if wr.kind == "su" || wr.kind == "script" {
+		a = sortArgs(wr.flags, rest, false, false) // flags may stand behind the name
+	}
 	if a.unknown || a.doubt && firstDoubt(rest, a.rest+wr.skip+1) {
 		if !w.doubt {
 			w.reasonAt(c.Start, c.End, Opaque, "words of "+c.Name()+" that are not understood, so that what it runs is unsure")
@@ -257,7 +263,7 @@ func (w *walker) textWrapper(at int, wr wrap, operands []Word) {
 			w.access(at, tool.Write, o, false)
 		}
 		return
-	case "su":
+	case "su", "runuser":
 		if len(operands) > 1 {
 			w.doubtful(at, operands[1:])
 		}

@@ -19,7 +19,7 @@ exec        runs        0  a: c l
 sudo        runs        0= A b B E e H i K k l n P S s V v C: D: g: h: p: R: r: T: t: U: u: askpass background bell close-from: chdir: preserve-env= edit group: set-home host: login remove-timestamp reset-timestamp list non-interactive preserve-groups prompt: chroot: role: stdin shell type: command-timeout: other-user: user: validate version
 doas        runs        0  a: C: L n s u:
 pkexec      runs        0  u: user: disable-internal-agent keep-cwd
-runuser     runs        0  u: g: G: l m p P user: group: supp-group: login preserve-environment c! command! s: shell: session-command!
+runuser     su          0  u: g: G: l m p P user: group: supp-group: login preserve-environment c! command! s: shell: session-command!
 su          su          0  c! command! l m p P s: g: G: w: f login preserve-environment shell: group: supp-group: session-command! whitelist-environment: pty fast
 gosu        runs        1
 su-exec     runs        1
