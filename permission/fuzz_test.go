@@ -88,7 +88,55 @@ func FuzzDecide(f *testing.F) {
 			}
 		}
 		_ = normal.ExplainCommand(text, "").String()
+		fuzzSandbox(t, rule, text, rules)
 	})
+}
+
+// fuzzSandbox holds of any command line: a sandbox lifts nothing but what the
+// mode or the lack of a rule would ask about, and only while it holds; nothing
+// leaves it that the settings do not let out; where a command runs is said.
+func fuzzSandbox(t *testing.T, rule, text string, rules permission.Rules) {
+	gate := func(mode permission.Mode, s *permission.Sandbox) *permission.Gate {
+		g, err := permission.New(permission.Options{Mode: mode, Rules: rules, Roots: []string{"/no/such/place"}, Home: "/no/such/home", Sandbox: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	yes, no := func() bool { return true }, func() bool { return false }
+	bash := func(beyond ...tool.Op) permission.Request {
+		r := permission.Request{Spec: tool.Spec{Name: "Bash"}, Access: []tool.Access{{Op: tool.Exec, Target: text}}}
+		for _, op := range beyond {
+			r.Access = append(r.Access, tool.Access{Op: op, Target: tool.Anywhere})
+		}
+		return r
+	}
+	for _, mode := range permission.Modes() {
+		plain := gate(mode, nil).Judge(bash())
+		held := gate(mode, &permission.Sandbox{Holds: yes, Auto: true}).Judge(bash())
+		gone := gate(mode, &permission.Sandbox{Holds: no, Auto: true}).Judge(bash())
+		bare := gate(mode, &permission.Sandbox{Holds: yes}).Judge(bash())
+		if gone.Effect != plain.Effect || bare.Effect != plain.Effect {
+			t.Errorf("%s %q %q: %+v, in a sandbox that does not hold %+v, without auto %+v", mode, rule, text, plain, gone, bare)
+		}
+		if held.Effect != plain.Effect && (held.Effect != permission.Allow || plain.Firm || mode == permission.Plan && plain.Effect == permission.Deny) {
+			t.Errorf("%s %q %q: %+v, in a sandbox %+v", mode, rule, text, plain, held)
+		}
+		if held.Effect == permission.Allow && !held.Sandbox || plain.Sandbox || gone.Sandbox {
+			t.Errorf("%s %q %q: where it runs: %+v, %+v, %+v", mode, rule, text, plain, held, gone)
+		}
+		for _, beyond := range [][]tool.Op{{tool.Write}, {tool.Write, tool.Connect}} {
+			if v := gate(mode, &permission.Sandbox{Holds: yes, Auto: true, Network: true}).Judge(bash(beyond...)); v.Effect == permission.Allow {
+				t.Errorf("%s %q %q: left the sandbox: %+v", mode, rule, text, v)
+			}
+		}
+		if v := gate(mode, &permission.Sandbox{Holds: yes, Auto: true}).Judge(bash(tool.Connect)); v.Effect == permission.Allow && mode != permission.Bypass && plain.Effect != permission.Allow {
+			t.Errorf("%s %q %q: reached the network: %+v", mode, rule, text, v)
+		}
+	}
+	g := gate(permission.Default, nil)
+	g.Hidden()
+	g.Protected()
 }
 
 func BenchmarkDecide(b *testing.B) {
