@@ -274,3 +274,77 @@ func TestAKeyOfTheMomentAnswersNothing(t *testing.T) {
 	s.expect("over")
 	s.exit()
 }
+
+// TestARuleIsSavedWhereItSaid: in the user's own file for the project, or for
+// everywhere, and exactly as it was shown.
+func TestARuleIsSavedWhereItSaid(t *testing.T) {
+	for key, file := range map[string]string{"p": "projects/*/settings.json", "u": "settings.json"} {
+		w := newWorld(t)
+		w.serve(llmtest.WireChat, func(e *llmtest.Exchange) llmtest.Reply {
+			if _, ok := e.LastResult(); ok {
+				return llmtest.Say("done")
+			}
+			return llmtest.Call("Bash", map[string]any{"command": "touch one"})
+		})
+		s := w.terminal(append(append([]string{"run"}, w.model...), "go")...)
+		shown := s.expect("Allow? ")
+		const rule = "Bash(touch one)"
+		if strings.Count(shown, rule) != 3 || !strings.Contains(shown, "saved in "+filepath.Join(w.home, ".cantle", "settings.json")) {
+			t.Errorf("%q", shown)
+		}
+		s.send(key + "\r")
+		s.expect("done")
+		if code := s.exit(); code != 0 {
+			t.Errorf("exit %d: %q", code, s.text())
+		}
+		names, _ := filepath.Glob(filepath.Join(w.home, ".cantle", file))
+		if len(names) != 1 || !strings.Contains(shown, "saved in "+names[0]) {
+			t.Fatalf("%s: %q, and shown was %q", key, names, shown)
+		}
+		if b, err := os.ReadFile(names[0]); err != nil || !strings.Contains(string(b), `"`+rule+`"`) {
+			t.Errorf("%v, %s", err, b)
+		}
+		if _, err := os.Stat(filepath.Join(w.dir, ".cantle")); err == nil {
+			t.Error("something was written into the project")
+		}
+		_ = os.Remove(filepath.Join(w.dir, "one"))
+		if out, errs, code := w.run("go"); code != 0 || out != "done\n" {
+			t.Errorf("exit %d, %s%s", code, out, errs)
+		}
+		if _, err := os.Stat(filepath.Join(w.dir, "one")); err != nil {
+			t.Errorf("%s: it was not allowed any more", key)
+		}
+	}
+}
+
+// TestAQuestionWhoseTimeIsUp is no no of the user's, and what was being typed to it
+// is no prompt.
+func TestAQuestionWhoseTimeIsUp(t *testing.T) {
+	w := newWorld(t)
+	w.serve(llmtest.WireChat, func(e *llmtest.Exchange) llmtest.Reply {
+		switch last, ok := e.LastResult(); {
+		case strings.Contains(lastTyped(e), "next"):
+			return echo(e)
+		case ok:
+			return llmtest.Say("told: " + last)
+		}
+		return llmtest.Call("Bash", map[string]any{"command": "touch ran"})
+	})
+	s := w.plain("--set", "permissions.askTimeout=2s")
+	s.send("go\r")
+	s.expect("instead: ")
+	s.send("y")
+	s.expect("Not allowed: ")
+	if told := s.expect("— "); !strings.Contains(told, "told: ") || !strings.Contains(told, "nobody answered") || strings.Contains(told, "the user said") {
+		t.Errorf("%q", told)
+	}
+	s.expect("> ")
+	s.send("next\r")
+	s.expect("[next]")
+	s.expect("> ")
+	s.send(ctrlD)
+	s.exit()
+	if _, err := os.Stat(filepath.Join(w.dir, "ran")); err == nil {
+		t.Error("it ran")
+	}
+}

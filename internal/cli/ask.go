@@ -31,9 +31,9 @@ type asker struct {
 	late bool
 }
 
-func newAsker(e Env, out output, src *source) *asker {
+func newAsker(e Env, f *flags, out output, src *source) *asker {
 	t, _ := out.(*textOut)
-	return &asker{e: e, out: t, src: src}
+	return &asker{e: e, out: t, src: src, saved: f.saved(e)}
 }
 
 // choice is an answer that can be given by a word.
@@ -85,6 +85,17 @@ func (a *asker) ask(ctx context.Context, _ *agent.Turn, q *agent.Question) (*age
 		return nil, err
 	}
 	return a.answer(ctx, q, v, a.choices(q, w), p)
+}
+
+// over waits until no question is open, and drops what was typed to one that ended
+// without its answer: it is no prompt.
+func (a *asker) over() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.late {
+		a.src.aside() // and nothing puts it back
+	}
+	a.late = false
 }
 
 // settling is how long what is typed is still for what was there before the
@@ -143,6 +154,47 @@ func (a *asker) answer(ctx context.Context, q *agent.Question, v question, alway
 		default:
 			a.say("Not allowed; the model is told what you said.")
 			return &agent.Answer{Reason: "the user said: " + clean(t), Question: q.ID}, nil
+		}
+	}
+}
+
+// errNoAnswer is that nobody answered: the terminal is closed.
+var errNoAnswer = errors.New("nobody answered")
+
+// confirm asks for a yes or a no.
+func (a *asker) confirm(ctx context.Context, v question, prompt string) (bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := paneOf(a.e)
+	defer a.src.aside()()
+	a.show(v)
+	if err := a.src.calm(ctx, settling); err != nil {
+		return false, err
+	}
+	for whole := v.cut == len(v.body); ; {
+		short := "[y]es / [n]o"
+		if !whole {
+			short = fmt.Sprintf("[d] shows all %d lines, then you can say yes / [n]o", len(v.body))
+		}
+		fmt.Fprintf(a.e.Err, "%s %s: ", prompt, short)
+		line, err := a.src.line(ctx)
+		if err != nil {
+			fmt.Fprintln(a.e.Err)
+			if gone(err) {
+				err = errNoAnswer
+			}
+			return false, err
+		}
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+			if whole {
+				return true, nil
+			}
+			a.say("It was not all shown: d shows the rest.")
+		case "n", "no":
+			return false, nil
+		case "d":
+			whole = a.all(ctx, v, p) || whole
 		}
 	}
 }

@@ -17,8 +17,8 @@ import (
 func put(t *testing.T, q *agent.Question, lines string) (*agent.Answer, string, error) {
 	t.Helper()
 	var errs strings.Builder
-	e := Env{Streams: Streams{In: strings.NewReader(lines), Err: &errs}}
-	a := newAsker(e, &jsonOut{}, newSource(e))
+	e := Env{Getenv: os.Getenv, Streams: Streams{In: strings.NewReader(lines), Err: &errs}}
+	a := newAsker(e, &flags{}, &jsonOut{}, newSource(e))
 	a.saved = map[string]string{"localSettings": "/h/.cantle/projects/p/settings.json", "userSettings": "/h/.cantle/settings.json"}
 	ans, err := a.ask(t.Context(), nil, q)
 	return ans, errs.String(), err
@@ -93,8 +93,8 @@ func TestWhatIsNoAnswer(t *testing.T) {
 	late := errors.New("nobody answered in time")
 	cancel(late)
 	var errs strings.Builder
-	e := Env{Streams: Streams{In: strings.NewReader("y\n"), Err: &errs}}
-	if ans, err := newAsker(e, &jsonOut{}, newSource(e)).ask(ctx, nil, q); ans != nil || !errors.Is(err, late) || errs.Len() > 0 {
+	e := Env{Getenv: os.Getenv, Streams: Streams{In: strings.NewReader("y\n"), Err: &errs}}
+	if ans, err := newAsker(e, &flags{}, &jsonOut{}, newSource(e)).ask(ctx, nil, q); ans != nil || !errors.Is(err, late) || errs.Len() > 0 {
 		t.Errorf("%+v, %v, %q", ans, err, errs.String())
 	}
 }

@@ -155,7 +155,7 @@ func newRoot(e Env) *cobra.Command {
 	root.SetVersionTemplate("cantle {{.Version}}\n")
 	root.Flags().BoolVar(&plain, "plain", false, "talk in a plain loop of lines")
 	f.add(root)
-	root.AddCommand(newRun(e), newSessions(e), newModels(e), newLogin(e), newLogout(e), newPermissions(e), newDoctor(e), newVersion(e))
+	root.AddCommand(newRun(e), newSessions(e), newModels(e), newLogin(e), newLogout(e), newPermissions(e), newSandbox(e), newTrust(e), newDoctor(e), newVersion(e))
 	noArgsIsUsage(root)
 	return root
 }

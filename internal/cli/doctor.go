@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cantle-dev/cantle/internal/app"
-	"github.com/cantle-dev/cantle/sandbox"
+	"github.com/cantle-dev/cantle/internal/config"
 )
 
 func newDoctor(e Env) *cobra.Command {
@@ -21,7 +21,7 @@ func newDoctor(e Env) *cobra.Command {
 			"no key is asked of a keyring or a command, and nothing is sent.\n\n" +
 			"Exit codes: 0 all is there; 1 something is missing or wrong, in the lines that begin with !!;\n" +
 			"2 bad usage, or settings that cannot be read.",
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			ok := true
 			say := func(good bool, format string, args ...any) {
 				mark := "ok  "
@@ -65,8 +65,32 @@ func newDoctor(e Env) *cobra.Command {
 			} else {
 				say(true, "sessions: kept in %s", home)
 			}
-			info := sandbox.Local(sandbox.LocalOptions{}).Info()
-			say(true, "sandbox: %s; whatever a command leaves behind is found and ended: %v", info.Name, info.Sweeps)
+			o := app.Options{Config: c, Home: home, User: e.User, Dir: dir, Getenv: e.Getenv, Environ: e.Environ}
+			if text, err := e.sandbox(cmd.Context(), o); err != nil {
+				say(false, "sandbox: %v", err)
+			} else {
+				say(true, "sandbox: %s", text)
+			}
+			switch report, err := o.CheckRules(); {
+			case err != nil:
+				say(false, "rules: %v", err)
+			default:
+				for _, l := range unused(report) {
+					say(false, "rules: %s", l)
+				}
+				say(true, "rules: %d; the mode is %s", report.Rules, mode(o))
+			}
+			for _, d := range c.Permissions.AdditionalDirectories {
+				say(true, "further directory: %s", d)
+			}
+			switch why := c.Trust.Why(); {
+			case len(c.Trust.Off()) > 0:
+				say(true, "trust: %s are off: %s; cantle trust shows what it brings, and asks", strings.Join(c.Trust.Off(), ", "), why)
+			case c.Trust.Level == config.Trusted:
+				say(true, "trust: this folder is trusted with what it brings")
+			default:
+				say(true, "trust: this folder brings nothing that needs it")
+			}
 			say(true, "working directory: %s", dir)
 			if !ok {
 				return exit(ExitError)

@@ -163,13 +163,12 @@ func wantsDocument(args []string) bool {
 	return false
 }
 
-// load reads the settings with the flags over them.
-func (f *flags) load(e Env) (*config.Config, string, string, error) {
-	home, err := e.home()
-	if err != nil {
-		return nil, "", "", err
+// places are the folder of Cantle's own and the working directory.
+func (f *flags) places(e Env) (home, dir string, err error) {
+	if home, err = e.home(); err != nil {
+		return "", "", err
 	}
-	dir := e.Dir
+	dir = e.Dir
 	if f.dir != "" {
 		dir = f.dir
 		if !filepath.IsAbs(dir) {
@@ -177,10 +176,29 @@ func (f *flags) load(e Env) (*config.Config, string, string, error) {
 		}
 	}
 	if dir == "" || !filepath.IsAbs(dir) {
-		return nil, "", "", app.Usage("the working directory cannot be told, it may have been removed: change into another, or name one with -C")
+		return "", "", app.Usage("the working directory cannot be told, it may have been removed: change into another, or name one with -C")
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, "", "", app.Usage("%s is not a directory", dir)
+		return "", "", app.Usage("%s is not a directory", dir)
+	}
+	return home, dir, nil
+}
+
+// saved are the files for rules that are granted for longer than a session, by
+// their destinations: the user's own, also for a project.
+func (f *flags) saved(e Env) map[string]string {
+	home, dir, err := f.places(e)
+	if err != nil {
+		return nil // it is told where it is needed
+	}
+	return map[string]string{"localSettings": config.ProjectFile(home, dir), "userSettings": filepath.Join(home, "settings.json")}
+}
+
+// load reads the settings with the flags over them.
+func (f *flags) load(e Env) (*config.Config, string, string, error) {
+	home, dir, err := f.places(e)
+	if err != nil {
+		return nil, "", "", err
 	}
 	src := config.Sources{Home: home, Dir: dir, Managed: config.ManagedFile(), Getenv: e.Getenv}
 	text := func(key, flag, v string) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -14,8 +15,9 @@ import (
 // a terminal without what it would act on, in every form of output.
 func TestNothingDrivesTheTerminal(t *testing.T) {
 	const evil = "a\x1b]0;x\x07\x1b[2J\x1b]52;c;YQ==\a\u009b31m\u009d8;;x\x08\x7f\u202eb\r"
+	spinner := regexp.MustCompile(`\r([\x{2800}-\x{28FF}] |  \r)`)
 	drives := func(s string) int {
-		return strings.IndexFunc(strings.ReplaceAll(s, "\r  \r", ""), func(r rune) bool {
+		return strings.IndexFunc(spinner.ReplaceAllString(s, ""), func(r rune) bool {
 			return r < ' ' && r != '\n' && r != '\t' || r >= 0x7F && r < 0xA0 || r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069
 		})
 	}

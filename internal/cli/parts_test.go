@@ -233,8 +233,8 @@ func TestALongDiffIsShownInFullWhenAskedFor(t *testing.T) {
 		fmt.Fprintf(&diff, "+line %d.\n", i)
 	}
 	q := &agent.Question{Kind: "approve", Call: &agent.QuestionCall{Name: "Write", Preview: &tool.Preview{Title: "a.txt", Diff: diff.String()}}}
-	e := Env{Streams: Streams{In: strings.NewReader("d\ny\n"), Err: &errs}}
-	a := newAsker(e, &jsonOut{}, newSource(e))
+	e := Env{Getenv: os.Getenv, Streams: Streams{In: strings.NewReader("d\ny\n"), Err: &errs}}
+	a := newAsker(e, &flags{}, &jsonOut{}, newSource(e))
 	ans, err := a.ask(t.Context(), nil, q)
 	if err != nil || !ans.OK {
 		t.Fatalf("%v, %v", ans, err)
@@ -247,13 +247,13 @@ func TestALongDiffIsShownInFullWhenAskedFor(t *testing.T) {
 	q.Data = []byte(`{"reason":"the rule \"Write\" asks","firm":true}`)
 	errs.Reset()
 	e.In = strings.NewReader("a\nuse the other file\n")
-	ans, err = newAsker(e, &jsonOut{}, newSource(e)).ask(t.Context(), nil, q)
+	ans, err = newAsker(e, &flags{}, &jsonOut{}, newSource(e)).ask(t.Context(), nil, q)
 	if err != nil || ans.OK || ans.Reason != "the user said: use the other file" || !strings.Contains(errs.String(), "asked each time") || !strings.Contains(errs.String(), `the rule "Write" asks`) {
 		t.Errorf("%+v, %v: %s", ans, err, errs.String()[max(0, errs.Len()-300):])
 	}
 	// The end of the input is no answer.
 	e.In = strings.NewReader("")
-	if _, err := newAsker(e, &jsonOut{}, newSource(e)).ask(t.Context(), nil, q); !errors.Is(err, agent.ErrPending) {
+	if _, err := newAsker(e, &flags{}, &jsonOut{}, newSource(e)).ask(t.Context(), nil, q); !errors.Is(err, agent.ErrPending) {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -16,7 +17,7 @@ func newPermissions(e Env) *cobra.Command {
 	f := &flags{}
 	asJSON := false
 	c := &cobra.Command{
-		Use: "permissions", Short: "Say how the permission rules decide, and hold them to a file of cases", Args: cobra.NoArgs,
+		Use: "permissions", Short: "List the permission rules, check them, and say how they decide", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	fs := c.PersistentFlags()
@@ -40,20 +41,81 @@ func newPermissions(e Env) *cobra.Command {
 		return app.Options{Config: c, Home: home, User: e.User, Dir: dir, Getenv: e.Getenv, Environ: e.Environ, Yes: f.yes}, nil
 	}
 	c.AddCommand(&cobra.Command{
-		Use: "why COMMAND", Short: "Say what is decided on a command line, and which rule decides; nothing is run",
-		Example: "  cantle permissions why 'git log | tee notes'",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || strings.TrimSpace(args[0]) == "" {
-				return fmt.Errorf("give one command line, in quotes: there are %d arguments", len(args))
+		Use: "list", Short: "List the rules that hold here, and where each is written", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			o, err := options()
+			if err != nil {
+				return err
 			}
+			rules, err := o.Rules()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return jsonLine(e.Out, struct {
+					Mode  string     `json:"mode"`
+					Rules []app.Rule `json:"rules"`
+				}{mode(o), append([]app.Rule{}, rules...)})
+			}
+			var rows [][]string
+			for _, r := range rules {
+				rows = append(rows, []string{string(r.Effect), inLine(r.Text), inLine(r.Source.Layer), inLine(r.Source.File)})
+			}
+			if err := (&models{e: e}).table([]string{"EFFECT", "RULE", "LAYER", "FILE"}, rows); err != nil {
+				return err
+			}
+			fmt.Fprintf(e.Err, "%d rule(s); the mode is %s.\n", len(rules), inLine(mode(o)))
 			return nil
+		},
+	}, &cobra.Command{
+		Use: "check", Short: "Say what is wrong with the rules: those that are malformed, or can decide nothing", Args: cobra.NoArgs,
+		Long: "Say what is wrong with the rules: those that are malformed, or can decide nothing, as for a mistyped name.\n\n" +
+			"Exit codes: 0 all is well; 1 a rule decides nothing; 2 the settings are malformed.",
+		RunE: func(*cobra.Command, []string) error {
+			o, err := options()
+			if err != nil {
+				return err
+			}
+			report, err := o.CheckRules()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = jsonLine(e.Out, report)
+			} else {
+				for _, line := range unused(report) {
+					fmt.Fprintln(e.Out, line)
+				}
+				_, err = fmt.Fprintf(e.Out, "%d rule(s), %d that can decide nothing\n", report.Rules, len(report.Unused))
+			}
+			if err == nil && len(report.Unused) > 0 {
+				err = exit(ExitError)
+			}
+			return err
+		},
+	}, &cobra.Command{
+		Use: "why COMMAND | why TOOL INPUT", Short: "Say what is decided on a command line or a call, and which rule decides; nothing is run",
+		Example: "  cantle permissions why 'git log | tee notes'\n  cantle permissions why Write '{\"file_path\": \"a.txt\", \"content\": \"\"}'",
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 1 && strings.TrimSpace(args[0]) != "":
+				return nil
+			case len(args) == 2 && strings.HasPrefix(strings.TrimSpace(args[1]), "{"):
+				return nil
+			}
+			return fmt.Errorf("give one command line, in quotes, or a tool and its input as a JSON object: there are %d arguments", len(args))
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			o, err := options()
 			if err != nil {
 				return err
 			}
-			why, err := o.Explain(args[0])
+			var why app.Explanation
+			if len(args) == 2 {
+				why, err = o.ExplainCall(args[0], []byte(args[1]))
+			} else {
+				why, err = o.Explain(args[0])
+			}
 			if err != nil {
 				return err
 			}
@@ -91,6 +153,17 @@ func newPermissions(e Env) *cobra.Command {
 		},
 	})
 	return c
+}
+
+func mode(o app.Options) string { return cmp.Or(o.Config.Permissions.DefaultMode, app.Modes()[0]) }
+
+// unused are the rules that can decide nothing, as lines.
+func unused(r *app.RuleReport) []string {
+	var out []string
+	for _, rule := range r.Unused {
+		out = append(out, fmt.Sprintf("the %s rule %s%s names no tool that there is", rule.Effect, inLine(rule.Text), where(rule.Source.Layer, rule.Source.File)))
+	}
+	return out
 }
 
 func testRules(e Env, o app.Options, in io.Reader, asJSON bool) error {

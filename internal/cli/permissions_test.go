@@ -96,3 +96,74 @@ func TestPermissionsTest(t *testing.T) {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 }
+
+// TestPermissionsList: the rules with where they are written, and those that can
+// decide nothing.
+func TestPermissionsList(t *testing.T) {
+	d := newDesk(t)
+	settings := filepath.Join(d.home, "settings.json")
+	if err := os.WriteFile(settings, []byte(`{"permissions": {"allow": ["Bash(rg:*)"], "deny": ["Raed(x)"], "defaultMode": "acceptEdits"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code := d.run("permissions", "list", "--ask", "Write")
+	if code != 0 || !strings.HasPrefix(out, "EFFECT\tRULE\tLAYER\tFILE\n") || !strings.Contains(out, "allow\tBash(rg:*)\tuser\t"+settings+"\n") ||
+		!strings.Contains(out, "ask\tWrite\tflags\t--ask\n") || !strings.Contains(errs, "the mode is acceptEdits") {
+		t.Errorf("exit %d, %s%s", code, out, errs)
+	}
+	out, _, code = d.run("permissions", "list", "--json")
+	var list struct {
+		Mode  string
+		Rules []struct {
+			Text, Effect string
+			Source       struct{ Layer, File string }
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &list); err != nil || code != 0 || list.Mode != "acceptEdits" || len(list.Rules) != 2 || list.Rules[0].Source.File != settings {
+		t.Errorf("exit %d, %v, %s", code, err, out)
+	}
+	if out, errs, code := d.run("permissions", "check"); code != 1 || !strings.Contains(out, "the deny rule Raed(x), in "+settings+" names no tool") || !strings.Contains(out, "2 rule(s), 1 that") {
+		t.Errorf("exit %d, %s%s", code, out, errs)
+	}
+	var report struct {
+		Rules  int
+		Unused []struct{ Text string }
+	}
+	if out, _, code := d.run("permissions", "check", "--json"); code != 1 || json.Unmarshal([]byte(out), &report) != nil || len(report.Unused) != 1 {
+		t.Errorf("exit %d, %s", code, out)
+	}
+	if out, _, code := d.run("doctor", "-m", "demo:offline"); code != 1 || !strings.Contains(out, "!!  rules: the deny rule Raed(x)") || !strings.Contains(out, "ok  sandbox: ") || !strings.Contains(out, "ok  trust: this folder brings nothing") {
+		t.Errorf("exit %d, %s", code, out)
+	}
+	if err := os.WriteFile(settings, []byte(`{}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, code := d.run("permissions", "check"); code != 0 || out != "0 rule(s), 0 that can decide nothing\n" {
+		t.Errorf("exit %d, %s%s", code, out, errs)
+	}
+	if _, errs, code := d.run("permissions", "check", "--deny", "Bash("); code != 2 || !strings.Contains(errs, "Bash(") {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+}
+
+// TestPermissionsWhyOfACall: of any tool, with its input as JSON.
+func TestPermissionsWhyOfACall(t *testing.T) {
+	d := newDesk(t)
+	for _, c := range []struct {
+		args []string
+		want string
+		code int
+	}{
+		{[]string{"--deny", "Edit(/secret/**)", "Write", `{"file_path": "secret/a", "content": ""}`}, "deny", 0},
+		{[]string{"Read", `{"file_path": "a"}`}, "allow", 0},
+		{[]string{"Write", `{"file_path": "a", "content": ""}`}, "ask", 0},
+		{[]string{"--allow", "mcp__x__*", "mcp__x__y", `{}`}, "allow", 0},
+		{[]string{"Write", `{"file_path": 7`}, "", 2},
+		{[]string{"Write", `{"file_path": "a", "nope": 1}`}, "", 2},
+		{[]string{"Write", "a.txt"}, "", 2},
+	} {
+		out, errs, code := d.run(append([]string{"permissions", "why"}, c.args...)...)
+		if code != c.code || !strings.HasPrefix(out, c.want) || c.code != 0 && (out != "" || errs == "") {
+			t.Errorf("%q: exit %d, %s%s", c.args, code, out, errs)
+		}
+	}
+}

@@ -38,7 +38,18 @@ type plain struct {
 func plainLoop(ctx context.Context, e Env, f *flags) error {
 	out := &textOut{e: e, live: true, chatty: true}
 	src := newSource(e)
-	p := &plain{e: e, f: f, out: out, ask: newAsker(e, out, src)}
+	p := &plain{e: e, f: f, out: out, ask: newAsker(e, f, out, src)}
+	if e.InTTY && e.ErrTTY {
+		ctx, stop, ended := notify(ctx, nil, interrupts...)
+		err := p.ask.askTrust(ctx, f)
+		stop()
+		switch {
+		case ended() != nil:
+			return exit(signalCode(ended()))
+		case err != nil:
+			return err
+		}
+	}
 	var err error
 	if p.a, err = f.open(ctx, e, p.ask.ask); err != nil {
 		return err
@@ -223,6 +234,7 @@ func (p *plain) say(ctx context.Context, in ...llm.Part) error {
 
 // read reads a prompt.
 func (p *plain) read(ctx context.Context) (string, error) {
+	p.ask.over()
 	var b strings.Builder
 	for {
 		prompt := "> "

@@ -176,7 +176,7 @@ func (f *runFlags) begin(ctx context.Context, e Env, args []string, out output) 
 	case b.conv != nil:
 		b.ask = b.conv.ask
 	case e.InTTY && e.ErrTTY:
-		b.ask = newAsker(e, out, newSource(e)).ask
+		b.ask = newAsker(e, &f.flags, out, newSource(e)).ask
 	}
 	if b.app, err = f.open(ctx, e, b.ask); err != nil {
 		return nil, err

@@ -14,8 +14,11 @@ import (
 // withSignals ends the context on Ctrl-C, SIGTERM and SIGHUP. A second one
 // ends the program at once, after leave.
 func withSignals(ctx context.Context, leave func(code int)) (context.Context, func(), func() os.Signal) {
-	return notify(ctx, leave, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	return notify(ctx, leave, interrupts...)
 }
+
+// interrupts are the signals that end a program.
+var interrupts = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
 // signals are taken for a run that promises a closing document, from the first
 // moment on.
