@@ -431,3 +431,44 @@ func TestAnInterruptEndsTheTree(t *testing.T) {
 		}
 	}
 }
+
+// TestAnInterruptAfterTheRunEndsTheChildAlone: what was handed over is a run of
+// its own.
+func TestAnInterruptAfterTheRunEndsTheChildAlone(t *testing.T) {
+	child := &gated{script: script{steps: []step{calls(call("1", "Echo", `{}`))}}, may: make(chan struct{})}
+	gate := gating(func(_ context.Context, tn *agent.Turn, _ *tool.Call) (*tool.Result, error) {
+		if tn.Path != "" {
+			return nil, agent.Interrupt("no more")
+		}
+		return nil, nil
+	})
+	start := tool.New(tool.Spec{Name: "Start", Access: tool.NoAccess}, func(ctx context.Context, _ struct{}) (string, error) {
+		tn := agent.FromContext(ctx)
+		a, err := agent.New(child, tn.Options())
+		if err != nil {
+			return "", err
+		}
+		s, err := session.Open(ctx, tn.Session.Store(), "child", session.OpenOptions{Create: true})
+		if err != nil {
+			return "", err
+		}
+		_, err = tn.Start(ctx, "bg", a, s, llm.Text{Text: "go"})
+		return "", err
+	})
+	var handed []*agent.Stream
+	o := agent.Options{Tools: []tool.Tool{echo(), start}, Middleware: []agent.Middleware{gate}, Detach: func(st *agent.Stream) { handed = append(handed, st) }}
+	m := &script{steps: []step{calls(call("1", "Start", `{}`)), say("done")}}
+	res, err := run(t, m, o, open(t), "go")
+	if err != nil || res.Stop != agent.StopFinished || len(handed) != 1 {
+		t.Fatalf("%+v, %v, %d handed over", res, err, len(handed))
+	}
+	close(child.may)
+	for _, err := range handed[0].Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := handed[0].Result(); got.Stop != agent.StopInterrupted || got.Reason != "no more" || res.Stop != agent.StopFinished {
+		t.Errorf("%+v", got)
+	}
+}

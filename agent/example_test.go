@@ -161,3 +161,37 @@ func ExampleStream_EditQueue() {
 	// followup Write the notes in French.
 	// followup Fix the tests.
 }
+
+// A gate ends the run for its user, and says who decided.
+func ExampleInterrupt() {
+	ctx := context.Background()
+	type path struct {
+		Path string `json:"path"`
+	}
+	write := tool.New(tool.Spec{Name: "Write", Access: tool.NoAccess}, func(context.Context, path) (string, error) { return "written", nil })
+	gate := agent.Middleware{Name: "gate", Gate: func(next agent.GateFunc) agent.GateFunc {
+		return func(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Result, error) {
+			t.Decided(c, agent.Decision{By: agent.ByUser, Reason: "not in this folder"})
+			return nil, agent.Interrupt("not in this folder")
+		}
+	}}
+	m := llmtest.New(nil, llmtest.Call("Write", path{"a"}))
+	a, err := agent.New(m, agent.Options{Tools: []tool.Tool{write}, Middleware: []agent.Middleware{gate}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s, err := session.Open(ctx, new(session.Memory), "s", session.OpenOptions{Create: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	res, err := a.Run(ctx, s, llm.Text{Text: "Write a."})
+	fmt.Println(res.Stop, res.Reason, res.Calls, err)
+	for _, d := range res.Denied {
+		fmt.Println(d.Name, d.By, d.Reason)
+	}
+	// Output:
+	// interrupted not in this folder 0 <nil>
+	// Write user Denied: the run was interrupted: not in this folder
+}
