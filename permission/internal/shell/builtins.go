@@ -136,7 +136,7 @@ func (w *walker) testWords(at int, rest []Word) {
 				return
 			}
 		case word.Known:
-		case !word.Many && (begins && (ends || is(i+1, testBinary)) || ends && (is(i-1, testBinary) || is(i-1, testUnary))):
+		case (!word.Many || word.integer) && (begins && (ends || is(i+1, testBinary)) || ends && (is(i-1, testBinary) || is(i-1, testUnary))):
 		default:
 			w.say(at, Computed, "a test that is computed: a value that is not in quotes may be an operator")
 			for _, other := range rest {

@@ -177,8 +177,9 @@ type Word struct {
 	Prefix     string
 	Start, End int
 
-	stream bool // a process substitution alone
-	commit bool // begins with the name of a commit, by a substitution
+	stream  bool // a process substitution alone
+	integer bool // a number, or nothing
+	commit  bool // begins with the name of a commit, by a substitution
 }
 
 // Assign is a variable that is set. Harmless says that no program known runs

@@ -15,6 +15,8 @@ type piece struct {
 	text string
 	kind pieceKind
 	many bool // of an unknown piece: may be several words or none
+
+	integer bool // of an unknown piece: a number, or nothing
 }
 
 type pieceKind uint8
@@ -96,6 +98,7 @@ func (w *walker) finish(pieces []piece) Word {
 	out := Word{Known: true}
 	out.stream = len(pieces) == 2 && pieces[0].text == streamPrefix && (strings.HasPrefix(pieces[1].text, "<(") || strings.HasPrefix(pieces[1].text, ">("))
 	out.commit = commit(pieces)
+	out.integer = len(pieces) == 1 && pieces[0].integer && !w.ifs
 	for i, p := range pieces {
 		switch p.kind {
 		case unknown:
@@ -237,7 +240,7 @@ func (w *walker) pieces(parts []syntax.WordPart, inQuotes bool, out []piece) []p
 				out = append(out, piece{text: text, kind: quoted})
 				continue
 			}
-			out = append(out, piece{text: w.source(part), kind: unknown, many: many})
+			out = append(out, piece{text: w.source(part), kind: unknown, many: many, integer: w.integer(part)})
 		case *syntax.CmdSubst:
 			if part.TempFile || part.ReplyVar {
 				w.reason(part, Opaque, "a substitution of another shell")
@@ -292,10 +295,12 @@ func (w *walker) number(p *syntax.ParamExp) bool {
 	if w.ifs || p.Param == nil {
 		return false
 	}
-	if w.integers[p.Param.Value] && p.Exp == nil && p.Index == nil && p.Slice == nil && p.Repl == nil && !p.Excl {
-		return true
-	}
 	return p.Length || (p.Short || p.Exp == nil && p.Slice == nil && p.Repl == nil && !p.Excl) && listed(" ? # $ ", p.Param.Value)
+}
+
+// integer says that an expansion is a number, or nothing.
+func (w *walker) integer(p *syntax.ParamExp) bool {
+	return p.Param != nil && w.integers[p.Param.Value] && p.Exp == nil && p.Index == nil && p.Slice == nil && p.Repl == nil && !p.Excl
 }
 
 // constant is the value of an expansion that is known: $HOME.
@@ -387,7 +392,7 @@ func (w *walker) arithmetic(x syntax.ArithmExpr) {
 					continue
 				}
 			case *syntax.ParamExp:
-				if part.Length || w.number(part) {
+				if part.Length || w.number(part) || w.integer(part) {
 					continue
 				}
 			case *syntax.ArithmExp:
