@@ -55,6 +55,26 @@ func TestRunnerUnderPolicy(t *testing.T) {
 
 func TestEscapes(t *testing.T) { sandboxtest.Escapes(t, open, sandboxtest.EscapeOptions{}) }
 
+// TestEscapesTemp tries the same with another view of /tmp.
+func TestEscapesTemp(t *testing.T) {
+	if os.Getenv("CANTLE_SOAK") == "" {
+		t.Skip("it takes a while: set CANTLE_SOAK=1")
+	}
+	base, err := os.MkdirTemp("/var/tmp", "base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(base) })
+	self, err := os.ReadFile("/proc/self/exe")
+	if err == nil {
+		err = os.WriteFile(base+"/self", self, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	sandboxtest.Escapes(t, open, sandboxtest.EscapeOptions{Base: base, Self: base + "/self", Temp: true})
+}
+
 func TestTemp(t *testing.T) { sandboxtest.Temp(t, open) }
 
 func TestGit(t *testing.T) { sandboxtest.Git(t, open) }

@@ -30,6 +30,9 @@ type EscapeOptions struct {
 	// Uncontrolled leaves out the runs without a sandbox, which show that the
 	// attacks work: for programs that run in the sandbox alone.
 	Uncontrolled bool
+	// Temp gives the policies a private temp folder. Base and Self must not be
+	// below /tmp then.
+	Temp bool
 }
 
 // stage is what an attack is made on.
@@ -39,7 +42,7 @@ type stage struct {
 	sock, dgram, abstract string
 	victim                *exec.Cmd
 	hits                  atomic.Int64
-	self, from            string
+	self, from, temp      string
 }
 
 const secret = "the secret of this test"
@@ -54,13 +57,13 @@ func newStage(t *testing.T, o EscapeOptions) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stage{ws: base + "/ws", out: base + "/out", secrets: base + "/secrets", self: o.Self}
+	s := &stage{ws: base + "/ws", out: base + "/out", secrets: base + "/secrets", temp: base + "/temp", self: o.Self}
 	if s.self == "" {
 		if s.self, err = os.Executable(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, d := range []string{s.ws + "/.git/hooks", s.out, s.secrets, s.ws + "/tmp"} {
+	for _, d := range []string{s.ws + "/.git/hooks", s.out, s.secrets, s.temp, s.ws + "/tmp"} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -259,6 +262,9 @@ func Escapes(t *testing.T, open func(t *testing.T) sandbox.Runner, o EscapeOptio
 			}
 			s := newStage(t, o)
 			p := sandbox.Policy{WriteRoots: []string{s.ws}, Hide: []string{s.secrets, s.out + "/token"}, NoNetwork: true}
+			if o.Temp {
+				p.Temp = s.temp
+			}
 			if info.ReadOnly {
 				p.ReadOnly = []string{s.ws + "/.git/hooks", s.ws + "/.git/no such file"}
 			}
