@@ -183,7 +183,6 @@ func (d *decision) line(l *line, v *Verdict) (by *rule) {
 			switch {
 			case r == nil:
 				need("run "+show(c), Span{c.Start, c.End})
-				continue
 			case r != redirectsAlone && by == nil:
 				by = r
 			}

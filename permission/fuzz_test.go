@@ -122,7 +122,7 @@ func fuzzSandbox(t *testing.T, rule, text string, rules permission.Rules) {
 		if held.Effect != plain.Effect && (held.Effect != permission.Allow || plain.Firm || mode == permission.Plan && plain.Effect == permission.Deny) {
 			t.Errorf("%s %q %q: %+v, in a sandbox %+v", mode, rule, text, plain, held)
 		}
-		if held.Effect == permission.Allow && !held.Sandbox || plain.Sandbox || gone.Sandbox {
+		if held.Effect == permission.Allow && !*held.Sandbox || plain.Sandbox != nil || gone.Effect == permission.Allow && *gone.Sandbox {
 			t.Errorf("%s %q %q: where it runs: %+v, %+v, %+v", mode, rule, text, plain, held, gone)
 		}
 		for _, beyond := range [][]tool.Op{{tool.Write}, {tool.Write, tool.Connect}} {

@@ -55,9 +55,10 @@ type Asked struct {
 	Text  string `json:"text,omitempty"`
 	Words []Span `json:"words,omitempty"`
 	// Sandbox says that the command line would be confined, and Network that it
-	// could connect elsewhere.
-	Sandbox bool `json:"sandbox"`
-	Network bool `json:"network"`
+	// could connect elsewhere. Both are nil where no command would run, and where
+	// there is no sandbox at all.
+	Sandbox *bool `json:"sandbox,omitempty"`
+	Network *bool `json:"network,omitempty"`
 	// Needs are what no rule covers; Suggest are the rules that would, exactly
 	// as they will be saved if the user grants them.
 	Needs   []string     `json:"needs,omitempty"`

@@ -236,3 +236,15 @@ func TestUnusedRules(t *testing.T) {
 		t.Errorf("%q", s)
 	}
 }
+
+// A question names all that no rule covers, each by itself.
+func TestAllPartsThatNeedLeaveAreNamed(t *testing.T) {
+	g, err := permission.New(permission.Options{Roots: []string{"/w"}, Rules: permission.Rules{Allow: []string{"Bash(ls:*)"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := g.ExplainCommand("cd /etc && make; ls; a > /tmp/x; b; c", "")
+	if got, want := strings.Join(v.Needs, "; "), "run cd /etc; run make; run a; write /tmp/x, outside of the workspace; run b; run c"; got != want || !strings.HasSuffix(v.Reason, "and 3 more") || len(v.Words) != 6 {
+		t.Errorf("%q, %+v", got, v)
+	}
+}

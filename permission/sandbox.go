@@ -112,11 +112,12 @@ func (g *Gate) holds() bool { s := g.o.Sandbox; return s != nil && s.Holds != ni
 
 // placed says in v where the commands of the call would run.
 func (d *decision) placed(v Verdict) Verdict {
-	if len(d.lines) == 0 || v.Effect == Deny {
+	if !d.box.on || v.Effect == Deny {
 		return v
 	}
-	v.Sandbox = d.box.on && !d.box.excluded && !d.box.outside && d.st.g.holds()
-	v.Network = !v.Sandbox || !d.box.inside() || d.st.g.o.Sandbox.Network
+	in := !d.box.excluded && !d.box.outside && d.st.g.holds()
+	network := !in || !d.box.inside() || d.st.g.o.Sandbox.Network
+	v.Sandbox, v.Network = &in, &network
 	return v
 }
 

@@ -25,9 +25,10 @@ type Verdict struct {
 	// Words are the parts of Text for which it asks or denies.
 	Words []Span `json:"words,omitempty"`
 	// Sandbox says that the command line would be confined, and Network that it
-	// could connect elsewhere. Both are false where no command would run.
-	Sandbox bool `json:"sandbox"`
-	Network bool `json:"network"`
+	// could connect elsewhere. Both are nil where no command would run, and where
+	// there is no sandbox at all.
+	Sandbox *bool `json:"sandbox,omitempty"`
+	Network *bool `json:"network,omitempty"`
 	// Needs are what no rule covers, each as a phrase: "run rm -rf x".
 	Needs []string `json:"needs,omitempty"`
 	// Suggest are the rules, as narrow as can be, with which the call would have
