@@ -63,6 +63,27 @@ Allow? [y]es / [n]o / [a] / [p] / [u], or say what to do instead: `
 	}
 }
 
+// TestAReasonIsSaidOnce: what no rule covers, as a list, and no access again that is
+// in it.
+func TestAReasonIsSaidOnce(t *testing.T) {
+	q := asked(t, "Write", `{}`, map[string]any{
+		"reason": "it would write /p/a, in the workspace, and connect to example.com", "needs": []string{"write /p/a, in the workspace", "connect to example.com"}, "network": true,
+	}, &tool.Preview{Title: "a", Diff: "+x\n"}, tool.Access{Op: tool.Write, Target: "/p/a"}, tool.Access{Op: tool.Connect, Target: "example.com"}, tool.Access{Op: tool.Read, Target: "/p/b"}, tool.Access{Op: tool.Write, Target: "/p"})
+	_, got, _ := put(t, q, "n\n")
+	if want := `
+Write wants to run:
+  a
+  │ +x
+  It asks because no rule covers that it would
+    - write /p/a, in the workspace
+    - connect to example.com
+    it would read /p/b
+    it would write /p
+Allow? [y]es / [n]o, or say what to do instead: `; got != want {
+		t.Errorf("%s", got)
+	}
+}
+
 // TestWhatIsNoAnswer: a stray key, an empty line and the end of the input say
 // neither yes nor no; what is said instead goes to the model.
 func TestWhatIsNoAnswer(t *testing.T) {

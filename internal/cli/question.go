@@ -131,20 +131,30 @@ func pose(q *agent.Question, w why, p pane) question {
 	if text := odd.String(); text != "" {
 		say("! In it: %s.", text)
 	}
-	if w.Reason != "" {
+	// What no rule covers may be all of the reason.
+	listed := len(w.Needs) > 0 && !slices.ContainsFunc(w.Needs, func(n string) bool { return !strings.Contains(w.Reason, n) })
+	switch {
+	case listed && w.Rule == nil:
+		say("It asks because no rule covers that it would")
+	case w.Reason != "":
 		say("It asks because: %s", inLine(w.Reason))
 	}
 	if r := w.Rule; r != nil && r.Text != "" {
 		say("  by the rule %s%s", inLine(r.Text), where(r.Source.Layer, r.Source.File))
 	}
 	for _, n := range w.Needs {
-		say("  no rule covers: %s", inLine(n))
+		if listed && w.Rule == nil {
+			say("  - %s", inLine(n))
+		} else {
+			say("  no rule covers: %s", inLine(n))
+		}
 	}
-	for _, t := range touches(c, command, w.Needs) {
+	for _, t := range touches(c, command, w.Reason+"\n"+strings.Join(w.Needs, "\n")) {
 		say("  it would %s", t)
 	}
 	network := w.Network != nil && *w.Network
 	switch {
+	case w.Text == "": // no command
 	case w.Sandbox != nil && *w.Sandbox && network:
 		say("It runs in the sandbox, with the network.")
 	case w.Sandbox != nil && *w.Sandbox:
@@ -202,10 +212,14 @@ func where(layer, file string) string {
 
 // touches are what a call would touch, in words, but for the command itself and
 // what is said already. A name that leads elsewhere is shown with where it does.
-func touches(c *agent.QuestionCall, command string, said []string) []string {
+func touches(c *agent.QuestionCall, command, said string) []string {
 	var out []string
 	for i := 0; i < len(c.Access); i++ {
 		a := c.Access[i]
+		op := string(a.Op)
+		if a.Op == tool.Connect {
+			op += " to"
+		}
 		text := ""
 		switch {
 		case a.Op == tool.Exec && a.Target == command:
@@ -220,13 +234,28 @@ func touches(c *agent.QuestionCall, command string, said []string) []string {
 			out = append(out, text)
 			continue
 		default:
-			text = inLine(string(a.Op)) + " " + inLine(a.Target)
+			text = op + " " + a.Target
 		}
-		if !slices.Contains(said, text) {
-			out = append(out, text)
+		if !names(said, text) {
+			out = append(out, inLine(text))
 		}
 	}
 	return out
+}
+
+// names reports whether what was said has text, and not only as the beginning of a
+// longer name.
+func names(said, text string) bool {
+	for {
+		_, rest, ok := strings.Cut(said, text)
+		if !ok {
+			return false
+		}
+		if rest == "" || strings.HasPrefix(rest, ", ") || rest[0] == '\n' {
+			return true
+		}
+		said = rest
+	}
 }
 
 // leads is where a name leads, the links of its folders resolved; "" is nowhere
