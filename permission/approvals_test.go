@@ -242,3 +242,57 @@ func TestUpdatesThatAreNotSavedDoNotHold(t *testing.T) {
 		}
 	}
 }
+
+// What the user forbids when a child asks is forbidden to its parent too, in
+// that session and after it is opened again.
+func TestADenialInAChildHolds(t *testing.T) {
+	w := newGateWorld(t, permission.Options{Rules: permission.Rules{Allow: []string{"Agent"}}})
+	never := permission.Update{Type: permission.AddRules, Destination: permission.ForSession, Behavior: permission.Deny, Rules: []string{"Bash(make:*)"}}
+	w.ask = func(permission.Asked, *agent.Question) (*agent.Answer, error) {
+		return &agent.Answer{Reason: "no, never", Data: reply(t, permission.Reply{Updates: []permission.Update{never}})}, nil
+	}
+	w.extra = []tool.Tool{tool.New(tool.Spec{Name: "Agent", Access: tool.NoAccess}, func(ctx context.Context, _ struct{}) (string, error) {
+		turn := agent.FromContext(ctx)
+		a, err := agent.New(llmtest.New(t, bash("make"), llmtest.Say("no")), turn.Options())
+		if err != nil {
+			return "", err
+		}
+		_, err = turn.Run(ctx, "c", a, w.session("child"), llm.Text{Text: "do"})
+		return "", err
+	})}
+	s := w.session("s")
+	if _, err := w.run(s, llmtest.Call("Agent", struct{}{}), bash("make all"), llmtest.Say("ok")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := newGateWorld(t, permission.Options{Mode: permission.Bypass})
+	again.store = w.store
+	res, err := again.run(again.session("s"), bash("make"), llmtest.Say("ok"))
+	if err != nil || len(w.ran)+len(again.ran) > 0 || len(w.asked) != 1 || len(res.Denied) != 1 {
+		t.Errorf("%v, ran %q %q, asked %+v, %+v", err, w.ran, again.ran, w.asked, res)
+	}
+}
+
+// To allow the whole tool is not to allow it the network.
+func TestAlwaysIsNotTheNetwork(t *testing.T) {
+	w := newGateWorld(t, permission.Options{Sandbox: &permission.Sandbox{Holds: func() bool { return true }}})
+	w.ask = func(permission.Asked, *agent.Question) (*agent.Answer, error) {
+		return &agent.Answer{OK: true, Data: json.RawMessage(`"always"`)}, nil
+	}
+	o := w.options()
+	o.Tools = []tool.Tool{tool.New(tool.Spec{Name: "Bash", Access: tool.AccessFor(func(_ context.Context, _ *tool.Call, in command) ([]tool.Access, error) {
+		return []tool.Access{{Op: tool.Exec, Target: in.Command}, {Op: tool.Connect, Target: tool.Anywhere}}, nil
+	})}, func(context.Context, command) (string, error) { return "", nil })}
+	a, err := agent.New(llmtest.New(t, bash("make"), bash("make"), llmtest.Say("ok")), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Run(t.Context(), w.session("s"), llm.Text{Text: "go"}); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.asked) != 2 || len(w.asked[1].Suggest) > 0 || !slices.Contains(w.asked[1].Needs, "reach the network") || !slices.Contains(w.asked[1].Needs, "run make") {
+		t.Errorf("%+v", w.asked)
+	}
+}

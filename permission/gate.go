@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/cantle-dev/cantle/agent"
@@ -180,6 +181,9 @@ func (g *Gate) gate(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Res
 		for _, u := range reply.Updates {
 			if v.Firm && u.Behavior != Deny && u.Behavior != Ask && u.Type == AddRules {
 				continue // no rule would lift what was asked about
+			}
+			if u.Destination == forProcess && slices.Contains(v.Needs, reach) {
+				continue // nor is one for the whole tool about the network
 			}
 			if err := g.record(ctx, t, u); err != nil {
 				t.Emit(agent.Warning{Text: err.Error()})

@@ -63,7 +63,11 @@ type Setup struct {
 	Absent   []string          `json:"absent,omitempty"`
 	// Annotations are what an MCP server says of the tool.
 	Annotations struct {
-		ReadOnlyHint bool `json:"readOnlyHint,omitempty"`
+		Title           string `json:"title,omitempty"`
+		ReadOnlyHint    bool   `json:"readOnlyHint,omitempty"`
+		DestructiveHint *bool  `json:"destructiveHint,omitempty"`
+		IdempotentHint  bool   `json:"idempotentHint,omitempty"`
+		OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`
 	} `json:"annotations,omitzero"`
 	// ToolDefinitionChanged: the tool is not what it was when it was allowed.
 	ToolDefinitionChanged bool `json:"tool_definition_changed,omitempty"`
