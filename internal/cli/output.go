@@ -232,7 +232,12 @@ func (o *textOut) event(ev agent.Event) {
 			o.shown.WriteString(t)
 			o.open = !strings.HasSuffix(t, "\n") && t != "" || t == "" && o.open
 		}
-	case agent.TurnStarted, agent.ThinkingDelta, agent.CallDelta, agent.ToolStarted, agent.ToolProgress:
+	case agent.TurnStarted, agent.ThinkingDelta, agent.CallDelta, agent.ToolProgress:
+		o.wait()
+	case agent.ToolStarted:
+		if o.chatty {
+			o.progress(ev)
+		}
 		o.wait()
 	case agent.Asked:
 		o.still()
@@ -260,6 +265,11 @@ func (o *textOut) progress(ev agent.Event) {
 	case agent.RunStarted:
 		if d.StandIn && ev.Path == "" {
 			say("cantle: %s is a stand-in, not a language model", d.Model)
+		}
+	case agent.ToolStarted:
+		// What somebody else has answered in the user's place he sees.
+		if by := d.Decision; by != nil && by.By == agent.ByReviewer {
+			say("%s… %s: %s", at, callLine(d.Call), clipLine(by.Reason, 300))
 		}
 	case agent.ToolFinished:
 		mark := "→"

@@ -297,6 +297,21 @@ func TestNothingIsDrawnOverAQuestion(t *testing.T) {
 	}
 }
 
+// TestWhatWasAllowedInTheUsersPlaceIsTold: what a reviewer has allowed, and nothing
+// of what rules or the user have.
+func TestWhatWasAllowedInTheUsersPlaceIsTold(t *testing.T) {
+	var errs strings.Builder
+	o := &textOut{e: Env{Streams: Streams{Out: io.Discard, Err: &errs}}, chatty: true}
+	call := llm.ToolCall{Name: "Bash", Input: []byte(`{"command":"ls"}`)}
+	for _, by := range []string{agent.ByRule, agent.ByUser, agent.ByReviewer} {
+		o.event(agent.Event{Data: agent.ToolStarted{Call: call, Decision: &agent.Decision{By: by, Reason: "allowed by the " + by + ": it only\x1b[2K reads"}}})
+	}
+	o.event(agent.Event{Data: agent.ToolStarted{Call: call}})
+	if got, want := errs.String(), "… Bash({\"command\":\"ls\"}): allowed by the reviewer: it only[2K reads\n"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
+
 // TestASignalFromTheFirstMoment: it is not lost that comes before the command is
 // known, and the closing document is written.
 func TestASignalFromTheFirstMoment(t *testing.T) {

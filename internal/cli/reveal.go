@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -68,7 +70,7 @@ func (o oddness) plus(p oddness) oddness {
 type revealer struct {
 	revealing
 	s     string
-	spans []span
+	spans []span // apart from each other, in order; what is passed is taken off
 	out   []cell
 	odd   oddness
 	word  int // where the last word that was looked at ends
@@ -78,7 +80,7 @@ type revealer struct {
 
 // reveal makes cells of s.
 func (how revealing) reveal(s string, spans []span) ([]cell, oddness) {
-	r := &revealer{revealing: how, s: s, spans: spans}
+	r := &revealer{revealing: how, s: s, spans: apart(spans)}
 	for i := 0; i < len(s); {
 		c, n := utf8.DecodeRuneInString(s[i:])
 		if c == ' ' || c == '\t' || c == '\n' {
@@ -91,14 +93,30 @@ func (how revealing) reveal(s string, spans []span) ([]cell, oddness) {
 	return r.out, r.odd
 }
 
-// within reports whether the bytes from…to are of a span.
-func (r *revealer) within(from, to int) bool {
-	for _, s := range r.spans {
-		if s.Start < to && from < s.End {
-			return true
+// apart puts spans in order, those together that touch.
+func apart(spans []span) []span {
+	spans = slices.Clone(spans)
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.Start, b.Start) })
+	var out []span
+	for _, s := range spans {
+		switch n := len(out) - 1; {
+		case s.End <= s.Start:
+		case n >= 0 && s.Start <= out[n].End:
+			out[n].End = max(out[n].End, s.End)
+		default:
+			out = append(out, s)
 		}
 	}
-	return false
+	return out
+}
+
+// within reports whether any of the bytes from…to is of a span. It is asked in the
+// order of the text.
+func (r *revealer) within(from, to int) bool {
+	for len(r.spans) > 0 && r.spans[0].End <= from {
+		r.spans = r.spans[1:]
+	}
+	return len(r.spans) > 0 && r.spans[0].Start < to
 }
 
 func (r *revealer) put(text string, from, to int) {

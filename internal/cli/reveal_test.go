@@ -168,6 +168,11 @@ func TestWordsAreMarked(t *testing.T) {
 			t.Errorf("%+v: %q, not %q", c.p, got, c.want)
 		}
 	}
+	// Words that overlap, in any order.
+	lines, _ := pane{}.lay("abcdefg", []span{{4, 6}, {1, 2}, {1, 3}, {5, 7}}, false)
+	if got := lines[0]; got != "  │ a»bc«d»efg«" {
+		t.Errorf("%q", got)
+	}
 	for _, bad := range [][]span{{{-5, 1 << 40}}, {{7, 3}}, {{1 << 40, 1 << 41}}} {
 		checkShown(t, s, pane{}, bad, false)
 	}
