@@ -98,6 +98,16 @@ func (e Explanation) String() string {
 		}
 	}
 	fmt.Fprintf(&b, "mode: %s\n", e.Mode)
+	if e.Sandbox != nil {
+		where, network := "outside of the sandbox", "without the network"
+		if *e.Sandbox {
+			where = "in the sandbox"
+		}
+		if *e.Network {
+			network = "with the network"
+		}
+		fmt.Fprintf(&b, "runs: %s, %s\n", where, network)
+	}
 	for _, p := range e.Parts {
 		fmt.Fprintf(&b, "  %-5s  %s", p.Effect, visible(p.What))
 		if p.Rule != nil {

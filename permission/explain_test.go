@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cantle-dev/cantle/permission"
+	"github.com/cantle-dev/cantle/tool"
 )
 
 func ExampleGate_ExplainCommand() {
@@ -39,6 +40,45 @@ func ExampleGate_ExplainCommand() {
 	//   allow  run rg x  [Bash(rg:*)]
 	//   ask    run go test ./...
 	// to allow it: Bash(go test:*)
+}
+
+// Where commands are confined, an explanation says where this one would run,
+// and what it would have beyond.
+func ExampleGate_Explain() {
+	gate, err := permission.New(permission.Options{
+		Roots: []string{"/w"}, Rules: permission.Rules{Allow: []string{"Bash(go:*)"}},
+		Sandbox: &permission.Sandbox{Holds: func() bool { return true }, Auto: true, Excluded: []string{"docker:*"}},
+	})
+	if err != nil {
+		panic(err)
+	}
+	for _, c := range []string{"make", "docker ps", "go get x && make"} {
+		fmt.Println(gate.ExplainCommand(c, ""))
+	}
+	fmt.Println(gate.Explain(permission.Request{Spec: tool.Spec{Name: "Bash"}, Access: []tool.Access{
+		{Op: tool.Exec, Target: "go vet"}, {Op: tool.Write, Target: tool.Anywhere},
+	}}))
+	// Output:
+	// allow: it stays inside of the sandbox
+	// mode: default
+	// runs: in the sandbox, without the network
+	//   allow  run make
+	// ask: it would run docker ps
+	// mode: default
+	// runs: outside of the sandbox, with the network
+	//   ask    run docker ps
+	// to allow it: Bash(docker ps:*)
+	// ask: it would run make
+	// mode: default
+	// runs: in the sandbox, with the network
+	//   allow  run go get x  [Bash(go:*)]
+	//   ask    run make
+	// to allow it: Bash(make)
+	// ask: it would run outside of the sandbox
+	// mode: default
+	// runs: outside of the sandbox, with the network
+	//   allow  run go vet  [Bash(go:*)]
+	//   ask    run outside of the sandbox
 }
 
 func TestExplanationsHideNothing(t *testing.T) {

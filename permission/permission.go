@@ -21,6 +21,11 @@
 // A path is looked at as it is written and as it leads: through links, "..",
 // /proc and hard links to what is sensitive or denied. A denial holds if any of
 // them matches, a permission only if all do.
+//
+// Where commands are confined (see [Sandbox]), those that stay inside may run
+// unasked, if the user chose so. Out of it, and to the network where that is
+// closed, nothing comes that was not decided on: see [tool.Anywhere].
+// [Gate.Hidden] and [Gate.Protected] are what the sandbox keeps from them.
 package permission
 
 import (
