@@ -90,7 +90,14 @@ func braceWord(pieces []piece, budget *int) ([][]piece, bool) {
 			}
 		case isSeq:
 			return nil, false
-		default: // {} and {a} are text
+		default: // {} and {a} are text, unless a } with a comma before it follows
+			comma := false
+			for _, p := range pieces[end+1:] {
+				comma = comma || is(p, ",") || is(p, ".")
+				if comma && is(p, "}") {
+					return nil, false
+				}
+			}
 			middle = [][]piece{pieces[open : end+1]}
 		}
 	}

@@ -207,6 +207,11 @@ func misplaced(text string, file *syntax.File) (found *syntax.Redirect) {
 				}
 				break
 			}
+			// In a substitution a line that only begins so ends it too, if what
+			// ends the substitution stands on it.
+			if strings.HasPrefix(one, want) && strings.ContainsAny(one[len(want):], ")}`") {
+				return r
+			}
 			if !more {
 				return r
 			}

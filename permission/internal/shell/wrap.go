@@ -25,7 +25,7 @@ func (w *walker) wrapper(at int, wr wrap) bool {
 		if len(rest) > 0 && rest[0].Known && rest[0].Text == "--" {
 			rest = rest[1:]
 		}
-		if len(rest) > 1 && !(rest[0].Known && listed(" - -l -p -P ", rest[0].Text)) {
+		if (len(rest) > 1 || len(rest) > 0 && w.doubt) && !(rest[0].Known && listed(" - -l -p -P ", rest[0].Text)) {
 			dirs := w.dirs
 			w.dirs = always(nil)
 			w.run(at, rest[0])
