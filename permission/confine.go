@@ -130,11 +130,14 @@ func (g *Gate) Hidden() []string {
 	return outermost(out)
 }
 
-// Protected are the files and folders in the roots that commands must not write
-// in a sandbox, as far as they exist now: what makes other programs run code,
+// Protected are the files and folders in the roots and in [Sandbox.Write] that
+// commands must not write in a sandbox, as far as they exist now: what makes other programs run code,
 // and what deny rules of Edit name without a pattern.
 func (g *Gate) Protected() []string {
 	roots, rules := g.confined()
+	if g.o.Sandbox != nil {
+		roots = append(roots, cleaned(g.o.Sandbox.Write)...)
+	}
 	var out []string
 	add := func(p string) { out = append(out, p) }
 	for _, root := range roots {

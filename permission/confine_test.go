@@ -101,6 +101,14 @@ func TestWhatASandboxProtects(t *testing.T) {
 	if got := relative(base, g.Protected()); !slices.Contains(got, "w/.idea") {
 		t.Errorf("%q", got)
 	}
+	made(t, base, "h/.bashrc", "h/.local/bin/x", "h/.config/x", "h/notes/x")
+	g, err = permission.New(permission.Options{Roots: []string{base + "/v"}, Home: base + "/h", Sandbox: &permission.Sandbox{Write: []string{base + "/h"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := relative(base, g.Protected()); !slices.Equal(got, []string{"h/.bashrc", "h/.config", "h/.local/bin", "v/.git", "v/.husky"}) {
+		t.Errorf("%q", got)
+	}
 	// Whoever may write nothing at all writes nothing in a sandbox either.
 	g, err = permission.New(permission.Options{Roots: []string{base + "/w"}, Rules: permission.Rules{Deny: []string{"Edit(/**)"}}})
 	if err != nil {

@@ -172,6 +172,11 @@ func New(o Options) (*Gate, error) {
 	}
 	var errs []error
 	if o.Sandbox != nil {
+		for _, w := range o.Sandbox.Write {
+			if !filepath.IsAbs(w) {
+				errs = append(errs, fmt.Errorf("permission: the folder %q, for commands to write in, is not absolute", w))
+			}
+		}
 		if g.excluded, err = parseExcluded(o.Sandbox.Excluded); err != nil {
 			errs = append(errs, err)
 		}

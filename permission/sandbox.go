@@ -23,6 +23,9 @@ type Sandbox struct {
 	Excluded []string
 	// Network says that the network is open to all commands.
 	Network bool
+	// Write are folders that commands may write in besides the roots, absolute:
+	// what is in them is protected likewise, see [Gate.Protected].
+	Write []string
 }
 
 // box is how the commands of a call stand to the sandbox.
