@@ -61,7 +61,7 @@ func (f *floor) why(t *agent.Turn, c *agent.QuestionCall, asked permission.Asked
 	if r.Spec.Access != nil {
 		r.Access = []tool.Access{} // what it says is known, even that it is nothing
 	}
-	confined := asked.Sandbox && !asked.Network
+	confined := is(asked.Sandbox, true) && is(asked.Network, false)
 	for _, a := range c.Access {
 		switch {
 		case strings.ContainsFunc(a.Target, func(r rune) bool { return !shown(r) && r != '\n' && r != '\t' }):
@@ -262,3 +262,6 @@ func holds(text, name string) bool {
 		from = i + 1
 	}
 }
+
+// is reports whether what a question says is there and is so.
+func is(said *bool, so bool) bool { return said != nil && *said == so }

@@ -140,13 +140,13 @@ func placeOf(q *agent.QuestionCall, asked permission.Asked) string {
 		return ""
 	}
 	place := "not confined: it may do what the user may"
-	if asked.Sandbox {
+	if is(asked.Sandbox, true) {
 		place = "confined: it can write in the workspace alone"
 	}
-	if asked.Network {
-		return place + ", with the network"
+	if is(asked.Network, false) {
+		return place + ", without the network"
 	}
-	return place + ", without the network"
+	return place + ", with the network"
 }
 
 // targets are accesses in words; n, if it is not 0, bounds each.
