@@ -55,6 +55,11 @@ func (o Options) permissions() (po permission.Options, err error) {
 			}
 		}
 	}
+	for _, command := range c.Sandbox.Excluded {
+		if err := permission.CheckRule("Bash(" + command + ")"); err != nil {
+			return po, c.Wrong("sandbox.excluded", command, err.Error())
+		}
+	}
 	var layers []permission.Rules
 	for _, l := range c.Layers {
 		layers = append(layers, permission.Rules{Allow: l.Allow, Deny: l.Deny, Ask: l.Ask, Source: permission.Source{Layer: l.Name, File: l.File}})

@@ -94,6 +94,9 @@ func (o Options) box(ctx context.Context, add []string) (*box, error) {
 	}
 	b.cache = filepath.Join(base, "cantle", "commands", config.ProjectID(memory.ProjectRoot(o.Dir)))
 	b.confine = builtin.Confine{Policy: sandbox.Policy{WriteRoots: b.dirs, NoNetwork: true, Domains: s.AllowedDomains}, Refused: b.takeRefused}
+	for _, path := range s.Hide {
+		b.confine.Policy.Hide = append(b.confine.Policy.Hide, o.atHome(path))
+	}
 	if s.Network == networkOn {
 		b.confine.Policy.NoNetwork, b.confine.Policy.Domains = false, nil
 	}

@@ -64,9 +64,10 @@ func TestCommandsAreConfined(t *testing.T) {
 	}
 	write(filepath.Join(user, ".ssh/id_rsa"), "canary")
 	w.write(".git/hooks/x", "")
-	w.change = func(o *app.Options) { o.User = user }
+	write(filepath.Join(user, "diary"), "canary")
+	w.change = func(o *app.Options) { o.User, o.Config.Sandbox.Hide = user, []string{"~/diary"} }
 	script := filepath.Join(w.dir, "script")
-	write(script, "#!/bin/sh\ncat "+user+"/.ssh/id_rsa\necho x >"+outside+"/x\nexec 3<>/dev/tcp/127.0.0.1/9\necho evil >.git/hooks/x\necho x >in && echo wrote\necho x >$TMPDIR/kept && echo $XDG_CACHE_HOME $GOCACHE\n")
+	write(script, "#!/bin/sh\ncat "+user+"/.ssh/id_rsa "+user+"/diary\necho x >"+outside+"/x\nexec 3<>/dev/tcp/127.0.0.1/9\necho evil >.git/hooks/x\necho x >in && echo wrote\necho x >$TMPDIR/kept && echo $XDG_CACHE_HOME $GOCACHE\n")
 	got := w.bash(m{"command": "bash script"}, m{"command": "cat $TMPDIR/kept; echo $TMPDIR"})
 	if !strings.Contains(got[0], "wrote\n"+filepath.Join(user, ".cache")) || strings.Contains(got[0], "canary") {
 		t.Error(got[0])
