@@ -65,6 +65,10 @@ func (p *pool) connect(ctx context.Context, how *Launch) (*helper, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkMarks(r.conn, how); err != nil {
+		r.conn.Close()
+		return nil, errors.Join(err, r.kill())
+	}
 	h := &helper{conn: r.conn, pool: p, launch: how, kill: r.kill}
 	go func() {
 		h.listen()

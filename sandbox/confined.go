@@ -40,6 +40,9 @@ type Launch struct {
 	// Key tells supervisors apart that were started by Box or Connect: an idle
 	// one serves every command of the same key.
 	Key string
+	// Marks must hold in the box before it is used: what it was made of may have
+	// been moved meanwhile by a command in another one.
+	Marks []Mark
 	// Serve, if not nil, gets a listener for the address Listen within the box,
 	// before the first command is started. It closes it when it is done.
 	Serve  func(net.Listener)
@@ -47,6 +50,15 @@ type Launch struct {
 
 	// Confine is put on the command itself.
 	Confine *confine.Spec
+}
+
+// Mark says of a path what a box must show there.
+type Mark struct {
+	Path     string `json:"path"`
+	Dev      uint64 `json:"dev"` // of the file as it was
+	Ino      uint64 `json:"ino"`
+	ReadOnly bool   `json:"readOnly,omitempty"` // it is that file, and on a mount that cannot be written
+	Hidden   bool   `json:"hidden,omitempty"`   // it is another, or none
 }
 
 // Confined returns a runner that confines commands as c says. On Linux it

@@ -115,6 +115,14 @@ func supervise(connect func() (net.Conn, error)) int {
 			}
 		case "list":
 			go s.list()
+		case "check":
+			answer := message{Op: "ready"}
+			for _, mark := range m.Marks {
+				if err := mark.check(); err != nil {
+					answer = message{Op: "failed", Error: err.Error()}
+				}
+			}
+			s.say(answer)
 		case "listen":
 			s.listenErr = s.listen(m.Addr)
 		}

@@ -18,7 +18,7 @@ const helperName = "cantle-sandbox-supervisor"
 
 // message is what the program and a supervisor say to each other.
 type message struct {
-	Op string `json:"op"` // start, stop, list, listen; started, failed, exit, gone, pids, listening
+	Op string `json:"op"` // start, stop, list, listen, check; started, failed, exit, gone, pids, listening, ready
 
 	Args  []string `json:"args,omitempty"`
 	Dir   string   `json:"dir,omitempty"`
@@ -27,6 +27,7 @@ type message struct {
 	Addr  string   `json:"addr,omitempty"`  // to listen at
 	Stdin bool     `json:"stdin,omitempty"` // the last of the files beside it is that
 
+	Marks   []Mark        `json:"marks,omitempty"`
 	Confine *confine.Spec `json:"confine,omitempty"`
 
 	PID    int    `json:"pid,omitempty"`

@@ -122,7 +122,7 @@ func (c *confiner) Launch(cmd *sandbox.Command) (*sandbox.Launch, error) {
 	if p.IsZero() {
 		return &sandbox.Launch{}, nil
 	}
-	view, err := mounts(p, cmd.Dir)
+	view, marks, err := mounts(p, cmd.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: bwrap: %w", err)
 	}
@@ -131,7 +131,7 @@ func (c *confiner) Launch(cmd *sandbox.Command) (*sandbox.Launch, error) {
 		args = append(args, "--share-net")
 	}
 	args = append(args, "--cap-drop", "ALL", "--as-pid-1", "--chdir", "/", "--")
-	l := &sandbox.Launch{Box: args, Confine: &confine.Spec{Scope: true}}
+	l := &sandbox.Launch{Box: args, Marks: marks, Confine: &confine.Spec{Scope: true}}
 	if len(p.Domains) > 0 {
 		serve, err := c.proxies.Server(p.Domains)
 		if err != nil {
@@ -144,15 +144,16 @@ func (c *confiner) Launch(cmd *sandbox.Command) (*sandbox.Launch, error) {
 	return l, nil
 }
 
-// mounts are the arguments that make a box's view of files for a command in dir.
-func mounts(p sandbox.Policy, dir string) ([]string, error) {
+// mounts are the arguments that make a box's view of files for a command in dir,
+// and what must be seen then.
+func mounts(p sandbox.Policy, dir string) ([]string, []sandbox.Mark, error) {
 	roots, first := place.Resolve(p.Writable()), "--ro-bind"
 	if p.WriteRoots == nil || slices.Contains(roots, "/") {
 		roots, first = []string{"/"}, "--bind"
 	}
 	tmp, err := place.NewTemp(p, dir, roots)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	args := []string{first, "/", "/", "--dev", "/dev", "--proc", "/proc"}
 	// Where root runs this, it is the owner of the kernel's settings in any
@@ -163,7 +164,7 @@ func mounts(p sandbox.Policy, dir string) ([]string, error) {
 	if first == "--ro-bind" || p.NoNetwork {
 		covers, err := daemons(roots, tmp)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		args = append(args, covers...)
 	}
@@ -187,9 +188,18 @@ func mounts(p sandbox.Policy, dir string) ([]string, error) {
 		}
 	}
 	args = append(args, hide(around)...)
+	var marks []sandbox.Mark
+	mark := func(path string, readOnly, hidden bool) {
+		// What is in a hidden directory of a root is hidden with it.
+		if m, ok := sandbox.MarkOf(path); ok && (hidden || !place.InAny(path, within)) {
+			m.ReadOnly, m.Hidden = readOnly, hidden
+			marks = append(marks, m)
+		}
+	}
 	for _, r := range roots {
 		if r != "/" {
 			args = append(args, "--bind", r, r)
+			mark(r, false, false)
 		}
 	}
 	args = append(args, seal(around)...)
@@ -200,10 +210,14 @@ func mounts(p sandbox.Policy, dir string) ([]string, error) {
 		for _, target := range place.Targets(path, roots) {
 			if tmp.Shows(target) {
 				args = append(args, "--ro-bind", target, target)
+				mark(target, true, false)
 			}
 		}
 	}
-	return append(append(args, hide(within)...), seal(within)...), nil
+	for _, h := range append(around, within...) {
+		mark(h, false, true)
+	}
+	return append(append(args, hide(within)...), seal(within)...), marks, nil
 }
 
 // daemons covers what others listen at, some with the rights of root.

@@ -253,6 +253,88 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestNested: what is protected, hidden and written may be in each other in
+// every way.
+func TestNested(t *testing.T) {
+	run := open(t)
+	defer run.Close()
+	ws := t.TempDir()
+	for _, dir := range []string{"/a/b/c", "/d/e"} {
+		if err := os.MkdirAll(ws+dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range []string{"/a/x", "/a/b/x", "/a/b/c/x", "/d/x", "/d/e/x"} {
+		if err := os.WriteFile(ws+f, []byte("kept"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range []sandbox.Policy{
+		{Hide: []string{ws + "/a"}, ReadOnly: []string{ws + "/a/b", ws + "/a/x"}},
+		{Hide: []string{ws + "/a/b", ws + "/a/b/c", ws + "/a/b/c/x"}, ReadOnly: []string{ws + "/a", ws + "/a/b/x"}},
+		{Hide: []string{ws + "/a/b"}, WriteRoots: []string{ws + "/a/b/c"}, ReadOnly: []string{ws + "/a/b/c/x"}},
+		{Hide: []string{ws + "/d/x"}, ReadOnly: []string{ws + "/d/x", ws + "/d", ws}},
+		{WriteRoots: []string{ws + "/a", ws + "/a/b"}, ReadOnly: []string{ws + "/a/b"}},
+	} {
+		p.WriteRoots, p.NoNetwork = append(p.WriteRoots, ws), true
+		if exit, err := sandbox.Run(t.Context(), run, &sandbox.Command{Args: []string{"/bin/sh", "-c", "for f in a/x a/b/x a/b/c/x d/x d/e/x; do cat $f; done >/dev/null 2>&1; :"}, Dir: ws, Policy: p}); err != nil || exit.Code != 0 {
+			t.Errorf("%+v: %s %v", p, exit, err)
+		}
+	}
+}
+
+// marked changes the marks of boxes that are made.
+type marked struct {
+	marks func() []sandbox.Mark
+	tries int
+}
+
+func (m *marked) Info() sandbox.Info { return sandbox.Info{Name: "marked", Confines: true} }
+func (m *marked) Close() error       { return nil }
+func (m *marked) Launch(*sandbox.Command) (*sandbox.Launch, error) {
+	m.tries++
+	return &sandbox.Launch{
+		Box:   []string{"/usr/bin/bwrap", "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--as-pid-1", "--"},
+		Marks: m.marks(),
+	}, nil
+}
+
+// TestMarks: a box that shows something else than it was made to show is not
+// used, and is made again.
+func TestMarks(t *testing.T) {
+	open(t).Close()
+	dir := t.TempDir()
+	at := func(change func(m *sandbox.Mark)) func() []sandbox.Mark {
+		return func() []sandbox.Mark {
+			m, ok := sandbox.MarkOf(dir)
+			if !ok {
+				t.Error("no directory")
+			}
+			change(&m)
+			return []sandbox.Mark{m}
+		}
+	}
+	for want, marks := range map[string]func() []sandbox.Mark{
+		"":                  at(func(m *sandbox.Mark) { m.ReadOnly = true }),
+		"is another file":   at(func(m *sandbox.Mark) { m.Ino++ }),
+		"is not hidden":     at(func(m *sandbox.Mark) { m.Hidden = true }),
+		"another file than": at(func(m *sandbox.Mark) { m.Path += "/gone" }),
+	} {
+		c := &marked{marks: marks}
+		run, err := sandbox.Confined(c)
+		if err != nil {
+			t.Skip(err)
+		}
+		_, err = sandbox.Run(t.Context(), run, &sandbox.Command{Args: []string{"/bin/sh", "-c", ":"}, Dir: dir, Policy: sandbox.Policy{NoNetwork: true}})
+		if box, ok := errors.AsType[*sandbox.BoxError](err); want == "" && err != nil || want != "" && (!ok || !strings.Contains(box.Said, want) || c.tries != 5) {
+			t.Errorf("%q: %v after %d tries", want, err, c.tries)
+		}
+		if err := run.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestOpenNetwork: an open network is no way to this machine's daemons.
 func TestOpenNetwork(t *testing.T) {
 	if confine.ABI() < confine.ABIScope {
