@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -285,8 +286,9 @@ func TestNested(t *testing.T) {
 
 // marked changes the marks of boxes that are made.
 type marked struct {
-	marks func() []sandbox.Mark
-	tries int
+	program string
+	marks   func() []sandbox.Mark
+	tries   int
 }
 
 func (m *marked) Info() sandbox.Info { return sandbox.Info{Name: "marked", Confines: true} }
@@ -294,7 +296,7 @@ func (m *marked) Close() error       { return nil }
 func (m *marked) Launch(*sandbox.Command) (*sandbox.Launch, error) {
 	m.tries++
 	return &sandbox.Launch{
-		Box:   []string{"/usr/bin/bwrap", "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--as-pid-1", "--"},
+		Box:   []string{m.program, "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--as-pid-1", "--"},
 		Marks: m.marks(),
 	}, nil
 }
@@ -303,6 +305,10 @@ func (m *marked) Launch(*sandbox.Command) (*sandbox.Launch, error) {
 // used, and is made again.
 func TestMarks(t *testing.T) {
 	open(t).Close()
+	program, err := exec.LookPath("bwrap")
+	if err != nil {
+		t.Skip(err)
+	}
 	dir := t.TempDir()
 	at := func(change func(m *sandbox.Mark)) func() []sandbox.Mark {
 		return func() []sandbox.Mark {
@@ -320,7 +326,7 @@ func TestMarks(t *testing.T) {
 		"is not hidden":     at(func(m *sandbox.Mark) { m.Hidden = true }),
 		"another file than": at(func(m *sandbox.Mark) { m.Path += "/gone" }),
 	} {
-		c := &marked{marks: marks}
+		c := &marked{program: program, marks: marks}
 		run, err := sandbox.Confined(c)
 		if err != nil {
 			t.Skip(err)
