@@ -35,7 +35,14 @@ func Analyse(command string, o Options) (*Analysis, error) {
 	if depthOf(command) > o.MaxDepth {
 		return failed(command, o, Limit, fmt.Errorf("shell: %w: nested more than %d deep", ErrLimit, o.MaxDepth))
 	}
-	text, file, reasons, err := settle(command)
+	first, err := parse(command)
+	if err != nil {
+		return failed(command, o, Opaque, err)
+	}
+	if large(first, o.MaxCommands) {
+		return failed(command, o, Limit, fmt.Errorf("shell: %w: more than %d commands", ErrLimit, o.MaxCommands))
+	}
+	text, file, reasons, err := settle(command, first)
 	if err != nil {
 		return failed(command, o, Opaque, err)
 	}
@@ -55,12 +62,16 @@ func Analyse(command string, o Options) (*Analysis, error) {
 	return w.out, nil
 }
 
+// maxRough bounds what is read roughly: more than any system takes for the text
+// of a shell.
+const maxRough = 512 << 10
+
 // failed is the analysis of what cannot be analysed.
 func failed(command string, o Options, kind Kind, err error) (*Analysis, error) {
 	o.MaxCommands = -1
 	w := newWalker(command, o)
 	w.out.Unknown = []Reason{{Kind: kind, Text: strings.TrimPrefix(err.Error(), "shell: "), End: len(command)}}
-	for _, view := range views(command) {
+	for _, view := range views(command[:min(len(command), maxRough)]) {
 		w.rough(view)
 	}
 	w.finishAll()
@@ -70,11 +81,7 @@ func failed(command string, o Options, kind Kind, err error) (*Analysis, error) 
 // settle gives the text to be run and its tree. Where the text holds what the
 // parser and bash may read differently, that is the text as it came, with the
 // reasons; else what the tree prints, once that no longer changes.
-func settle(command string) (string, *syntax.File, []Reason, error) {
-	first, err := parse(command)
-	if err != nil {
-		return "", nil, nil, err
-	}
+func settle(command string, first *syntax.File) (string, *syntax.File, []Reason, error) {
 	reasons := append(suspectBytes(command), suspectSyntax(command, first)...)
 	if len(reasons) > 0 {
 		return command, first, reasons, nil
@@ -101,6 +108,22 @@ func settle(command string) (string, *syntax.File, []Reason, error) {
 		text, file = printed, again
 	}
 	return command, first, []Reason{{Kind: Misread, Text: "a form that does not come out of the parser as it went in", End: len(command)}}, nil
+}
+
+// large says that a tree has more commands than are looked at, or a list or an
+// expression so long that to print it is quadratic.
+func large(file *syntax.File, most int) bool {
+	commands, signs := 0, 0
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n.(type) {
+		case *syntax.CallExpr, *syntax.DeclClause:
+			commands++
+		case *syntax.BinaryCmd, *syntax.BinaryArithm, *syntax.BinaryTest:
+			signs++
+		}
+		return commands <= most && signs <= most
+	})
+	return commands > most || signs > most
 }
 
 func parse(text string) (file *syntax.File, err error) {

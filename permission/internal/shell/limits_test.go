@@ -47,6 +47,9 @@ func TestLimits(t *testing.T) {
 		"variables":    {"echo " + strings.Repeat("$a", 20000) + "; rm x", nil},
 		"documents":    {strings.Repeat("cat <<E\nE\n", 900) + "rm x", nil},
 		"blanks":       {"echo " + strings.Repeat("\u00a0", 9000) + "'" + strings.Repeat("\u00a0", 9000) + "'; rm x", nil},
+		"huge":         {"rm x; " + strings.Repeat("a;", 4<<20), shell.ErrLimit},
+		"sums":         {"echo $((" + strings.Repeat("1+", 20000) + "1)); rm x", shell.ErrLimit},
+		"a text":       {"bash -c '" + strings.Repeat("a|", 20000) + "rm x'", shell.ErrLimit},
 		"signs":        {"echo $((" + strings.Repeat("-", 30000) + "1)); rm x", shell.ErrLimit},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -156,6 +156,9 @@ func inner(text string, depth int, posix bool, name string) (file *syntax.File, 
 	if err != nil {
 		return nil, "the text that " + name + " runs is not parsable"
 	}
+	if large(file, defaultCommands) {
+		return nil, "the text that " + name + " runs is too large to look at"
+	}
 	if reasons := append(suspectBytes(text), suspectSyntax(text, file)...); len(reasons) > 0 {
 		return nil, "in the text that " + name + " runs: " + reasons[0].Text
 	}
