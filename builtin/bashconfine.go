@@ -79,6 +79,13 @@ func (o Options) confine(access []tool.Access) confined {
 	return r
 }
 
+// Environ is the environment that a command of Bash has, in the sandbox where
+// there is one.
+func Environ(o Options) []string {
+	o = o.filled()
+	return o.confine(nil).env(o)
+}
+
 // env is the environment of the command.
 func (r confined) env(o Options) []string {
 	all := o.Environ

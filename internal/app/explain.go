@@ -23,8 +23,8 @@ type Report = permissiontest.Report
 // Rule is a permission rule and where it was written.
 type Rule = permission.Rule
 
-// judging makes a gate that decides as that of a run would. What it returns ends
-// what the gate opened.
+// judging makes a gate that decides as that of a run would, and the options of
+// the run's tools. What it returns ends what was opened.
 func (o *Options) judging(ctx context.Context) (*permission.Gate, builtin.Options, func(), error) {
 	var none builtin.Options
 	if err := o.resolve(); err != nil {

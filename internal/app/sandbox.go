@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,6 +52,8 @@ type box struct {
 	report auto.Report
 	err    error
 	temp   string
+	// release gives up the temporary folder, which is then to be removed.
+	release func()
 
 	denials sync.Mutex
 	refused []string
@@ -82,9 +85,6 @@ func (o Options) box(ctx context.Context, add []string) (*box, error) {
 		value: func(name string) string { return cmp.Or(o.commandEnv()[name], o.Getenv(name)) },
 	}
 	b.opts.Denied = b.deny
-	if s.Network == networkOn {
-		b.opts.Docker.Network = "bridge"
-	}
 	for _, dir := range s.Write {
 		b.dirs = append(b.dirs, o.atHome(dir))
 	}
@@ -147,10 +147,7 @@ func (b *box) runner() (sandbox.Runner, error) {
 
 // folders makes the folders of the commands' own, and has commands use them.
 func (b *box) folders() (err error) {
-	if b.temp, err = os.MkdirTemp("", "cantle-"); err != nil {
-		return err
-	}
-	if b.temp, err = filepath.EvalSymlinks(b.temp); err != nil {
+	if b.temp, b.release, err = makeTemp(); err != nil {
 		return err
 	}
 	if !filepath.IsAbs(b.cache) || os.MkdirAll(b.cache, 0o700) != nil {
@@ -211,6 +208,10 @@ func (b *box) Start(ctx context.Context, c *sandbox.Command) (sandbox.Process, e
 	held := *c
 	p := &held.Policy
 	hide, readOnly := b.protect()
+	for _, dir := range b.dirs {
+		write, only := sandbox.Git(dir)
+		p.WriteRoots, readOnly = append(slices.Clip(p.WriteRoots), write...), append(readOnly, only...)
+	}
 	p.Hide, p.ReadOnly = append(slices.Clip(p.Hide), hide...), append(slices.Clip(p.ReadOnly), readOnly...)
 	if !p.NoNetwork {
 		for _, dir := range packageCaches {
@@ -279,6 +280,26 @@ func (o Options) Sandbox(ctx context.Context) (SandboxReport, error) {
 	return reported(report), run.Close()
 }
 
+// RunSandboxed runs a command as one of the agent's would be, in the sandbox of
+// the settings, and gives its exit code.
+func (o Options) RunSandboxed(ctx context.Context, args []string, in *os.File, out, errs io.Writer) (int, error) {
+	_, b, end, err := o.judging(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
+	c := &sandbox.Command{
+		// The shell looks the program up where it runs: in an image, in that.
+		Args: append([]string{"/bin/sh", "-c", `exec "$@"`, "sh"}, args...),
+		Dir:  o.Dir, Env: builtin.Environ(b), Stdin: in, Stdout: out, Stderr: errs,
+	}
+	if b.Confine != nil {
+		c.Policy = b.Confine.Policy
+	}
+	exit, err := sandbox.Run(ctx, b.Runner, c)
+	return exit.Code, err
+}
+
 // Close is [sandbox.Runner].Close. It opens nothing.
 func (b *box) Close() error {
 	if b == nil {
@@ -296,6 +317,7 @@ func (b *box) Close() error {
 	err := run.Close()
 	if temp != "" {
 		err = errors.Join(err, sandbox.RemoveTemp(temp))
+		b.release()
 	}
 	return err
 }
