@@ -181,8 +181,11 @@ func checkLine(t *testing.T, w *world, line string, all bool) bool {
 		return false
 	}
 	original := ran
-	if a.Text != line {
-		original, _ = w.run(t, line)
+	for i := 0; a.Text != line && i < 3; i++ { // a broken pipe may end some of it, by chance
+		if original, _ = w.run(t, line); slices.EqualFunc(ran, original, slices.Equal) {
+			break
+		}
+		ran, _ = w.run(t, a.Text)
 	}
 	if !slices.EqualFunc(ran, original, slices.Equal) {
 		t.Errorf("%q\n ran  %q\n but %q\n ran  %q", line, original, a.Text, ran)

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +140,12 @@ func (b *box) command(ctx context.Context, line string) *exec.Cmd {
 
 func (b *box) run(t *testing.T, line string) (calls [][]string) {
 	b.ran++
+	if path := os.Getenv("CANTLE_FUZZ_LOG"); path != "" { // fuzzing has no other way to count
+		if f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+			_, _ = f.WriteString(strconv.Quote(line) + "\n")
+			_ = f.Close()
+		}
+	}
 	log := filepath.Join(b.dir, "out", "log")
 	logged(log)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)

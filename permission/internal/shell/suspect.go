@@ -81,8 +81,8 @@ func suspectSyntax(text string, file *syntax.File) (reasons []Reason) {
 			if documentsOutside(n, n.Right) {
 				add(n, "a here-document that begins in a substitution and ends outside")
 			}
-			if n.Backquotes && strings.Contains(slice(text, n), `\`) {
-				add(n, "a backslash within backquotes")
+			if s := slice(text, n); n.Backquotes && (strings.Contains(s, `\`) || strings.Count(s, "`") != 2) {
+				add(n, "a backslash or another backquote within backquotes")
 			}
 		case *syntax.ExtGlob:
 			add(n, "an extended pattern, which bash reads in another way unless extglob is on")

@@ -183,7 +183,12 @@ func (w *walker) plain(s *syntax.Stmt) {
 				w.reason(c.Name, Redefine, "a coprocess that sets a variable which programs may read")
 			}
 		}
+		at := len(w.out.Commands)
 		w.subshell(InBackground, func() { w.stmt(c.Stmt) })
+		if at < len(w.out.Commands) && len(w.out.Commands[at].Words) > 0 && assignment(w.out.Commands[at].Words[0].Prefix) {
+			w.reason(c, Misread, "a coprocess that begins with an assignment")
+			w.doubtful(at, w.out.Commands[at].Words[1:])
+		}
 	case *syntax.FuncDecl:
 		w.function(c)
 	case *syntax.ArithmCmd:
