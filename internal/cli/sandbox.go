@@ -64,7 +64,7 @@ func newSandbox(e Env) *cobra.Command {
 		},
 	}
 	probe.Flags().BoolVar(&asJSON, "json", false, "write JSON")
-	c.AddCommand(probe)
+	c.AddCommand(probe, newSandboxRun(e, options))
 	return c
 }
 

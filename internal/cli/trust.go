@@ -145,7 +145,7 @@ func (a *asker) askTrust(ctx context.Context, f *flags) error {
 // effects say what files of a kind do where they are trusted.
 var effects = map[string]string{
 	config.KindSettings: "it would set", config.KindMCP: "programs that it would start, and servers that it would speak to",
-	config.KindHooks: "it would be run by itself", config.KindAgents: "an agent that the model may start",
+	config.KindHooks: "what may run without being called", config.KindAgents: "an agent that the model may start",
 	config.KindCommands: "a prompt that you may call", config.KindSkills: "what the model may read and follow",
 }
 
