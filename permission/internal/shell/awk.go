@@ -8,13 +8,18 @@ import (
 
 func (w *walker) awk(at int, a args) bool {
 	texts, files := scriptsOf(a)
+	ok := true
 	for _, f := range files {
 		if name, _, ok := strings.Cut(f.Text, "="); ok && isName(name) {
 			continue // a variable
 		}
+		if strings.HasPrefix(f.Prefix, "/inet") { // gawk's name for a connection
+			w.access(at, tool.Connect, Word{Text: f.Text, Start: f.Start, End: f.End}, false)
+			ok = false
+			continue
+		}
 		w.access(at, tool.Read, f, false)
 	}
-	ok := true
 	for _, o := range a.options {
 		ok = ok && o.does&reads == 0
 	}

@@ -45,16 +45,15 @@ func (w *walker) wrapper(at int, wr wrap) bool {
 		w.container(at, rest)
 		return true
 	case "second":
-		a := sortArgs(known().wraps["npx"].flags, rest, true, false)
-		verb, skip := "", 0
-		for verb == "" || skip == 1 && !slices.Contains(wr.verbs, verb) {
-			if skip == 2 || skip == len(a.operands) {
-				return false
-			}
-			verb = strings.TrimPrefix(verb+"/"+a.operands[skip].Text, "/")
+		a := sortArgs(networks().flags[c.Name()], rest, true, false)
+		skip := 1
+		for skip < 3 && skip <= len(a.operands) && !slices.Contains(wr.verbs, joinedBy("/", a.operands[:skip])) {
 			skip++
 		}
-		if !slices.Contains(wr.verbs, verb) {
+		if skip == 3 || skip > len(a.operands) {
+			if i := slices.IndexFunc(rest, func(w Word) bool { return slices.Contains(wr.verbs, w.Text) }); i >= 0 && a.unknown {
+				w.doubtful(at, rest[i+1:])
+			}
 			return false
 		}
 		rest = a.operands[skip:]
@@ -133,6 +132,7 @@ func (w *walker) wrapper(at int, wr wrap) bool {
 		return true
 	}
 	if len(operands) == 0 {
+		w.shellWithout(at, a)
 		w.out.Commands[at].ReadOnly = wr.kind == "transparent" && len(a.options) == 0 && len(assigns) == 0 && w.quiet(at)
 		if name == "exec" && !w.doubt {
 			w.reasonAt(c.Start, c.End, Redefine, "exec changes the shell's own files")
@@ -154,6 +154,29 @@ func (w *walker) wrapper(at int, wr wrap) bool {
 	w.out.Commands[at].Passes = plain
 	w.words(at, plain, operands, assigns)
 	return true
+}
+
+// shellWithout is of programs that run a shell where they are given no command.
+func (w *walker) shellWithout(at int, a args) {
+	c := w.out.Commands[at]
+	_, asked := a.get("s", "shell", "i", "login")
+	if !listed(" su runuser ssh chroot unshare nsenter script nix-shell ", c.Name()) && !(asked && listed(" sudo doas ", c.Name())) {
+		return
+	}
+	if c.Place&InPipe != 0 || slices.ContainsFunc(c.Redirects, func(r Redirect) bool { return r.Read || strings.HasPrefix(r.Op, "<<") }) {
+		w.stdin(at)
+	}
+}
+
+func joinedBy(sign string, words []Word) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			b.WriteString(sign)
+		}
+		b.WriteString(w.Text)
+	}
+	return b.String()
 }
 
 // container looks at what docker and its kind run in a container, which may be
@@ -259,11 +282,13 @@ func (w *walker) textWrapper(at int, wr wrap, operands []Word) {
 	c := w.out.Commands[at]
 	switch c.Name() {
 	case "script":
+		w.shellWithout(at, args{})
 		for _, o := range operands {
 			w.access(at, tool.Write, o, false)
 		}
 		return
 	case "su", "runuser":
+		w.shellWithout(at, args{})
 		if len(operands) > 1 {
 			w.doubtful(at, operands[1:])
 		}
@@ -309,6 +334,7 @@ func (w *walker) ssh(at int, a args, operands []Word) {
 	}
 	w.access(at, tool.Connect, operands[0], false)
 	if len(operands) == 1 {
+		w.shellWithout(at, a)
 		return
 	}
 	// What comes after the host may be flags still.
