@@ -197,6 +197,25 @@ func TestNothingOfAQuestionIsRaw(t *testing.T) {
 	}
 }
 
+// TestFold: no line is wider than the terminal, and none of it is lost.
+func TestFold(t *testing.T) {
+	for _, line := range []string{"", "short", strings.Repeat("0123456789", 9), strings.Repeat("漢", 50)} {
+		got := pane{wide: 40}.fold(line)
+		all := got[0]
+		for _, l := range got[1:] {
+			all += strings.TrimPrefix(l, "    ")
+		}
+		for _, l := range got {
+			if columns(l) > 39 {
+				t.Errorf("%q has %d columns", l, columns(l))
+			}
+		}
+		if all != line || len(pane{}.fold(line)) != 1 {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
 // TestPager: by pages, by lines and to the ends; the end is told.
 func TestPager(t *testing.T) {
 	var lines []string

@@ -103,6 +103,24 @@ func (p pane) lay(s string, spans []span, source bool) ([]string, oddness) {
 	return lines, odd
 }
 
+// fold is a line of ours, in which there may be long names, in lines that fit.
+func (p pane) fold(line string) []string {
+	var out []string
+	wide, from := 0, 0
+	for i, c := range line {
+		n := columns(string(c))
+		if wide += n; p.wide > 8 && wide >= p.wide {
+			out = append(out, line[from:i])
+			from, wide = i, 4+n
+		}
+	}
+	out = append(out, line[from:])
+	for i := range out[1:] {
+		out[i+1] = "    " + out[i+1]
+	}
+	return out
+}
+
 // inLine is all of a text in one line: a name, a rule, a reason.
 func inLine(s string) string {
 	text, _ := inLineOdd(s)

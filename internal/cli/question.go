@@ -112,7 +112,7 @@ func pose(q *agent.Question, w why, p pane) question {
 		add(pre.Diff, nil, true)
 		if strings.HasSuffix(pre.Diff, longer) {
 			for _, a := range arguments(c.Input) {
-				v.body = append(v.body, "  all of "+inLine(a.name)+":")
+				v.body = append(v.body, p.fold("  all of "+inLine(a.name)+":")...)
 				add(a.text, nil, true)
 			}
 		}

@@ -21,7 +21,8 @@ func newTrust(e Env) *cobra.Command {
 		Use: "trust", Short: "Show what this folder brings for agents, and trust it or not", Args: cobra.NoArgs,
 		Long: "Show what this folder brings for agents: settings, hooks, MCP servers, agents, commands and skills, all of it;\n" +
 			"and ask whether to trust it. Until you do, it can only restrict what is done, and nothing of it runs.\n" +
-			"Trust is of the folder with just that content: when it changes, you are asked again.",
+			"Trust is of the folder with just that content: when it changes, you are asked again.\n\n" +
+			"Exit codes: 0 it is trusted, or brings nothing that needs trust; 1 it is not; 2 nobody can be asked.",
 		Example: "  cantle trust\n  cantle trust show --json\n  cantle trust yes --yes   # in a script that knows what it trusts\n  cantle trust no",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.trust(cmd.Context(), e, sure)
@@ -171,7 +172,7 @@ func brings(s config.TrustState, p pane) question {
 			paths []string
 		}{{"new", s.New}, {"changed", s.Changed}, {"gone", s.Gone}} {
 			for _, path := range c.paths {
-				say("  %s: %s", c.what, inLine(path))
+				v.body = append(v.body, p.fold(fmt.Sprintf("  %s: %s", c.what, inLine(path)))...)
 			}
 		}
 	default:
@@ -195,11 +196,11 @@ func brings(s config.TrustState, p pane) question {
 			if len(f.Needs) > 0 {
 				head += " " + inLine(strings.Join(f.Needs, ", "))
 			}
-			v.body = append(v.body, head+":")
+			v.body = append(v.body, p.fold(head+":")...)
 			v.body = append(v.body, content(s.Survey, f, p)...)
 			continue
 		}
-		v.body = append(v.body, head)
+		v.body = append(v.body, p.fold(head)...)
 	}
 	v.cut = min(len(v.body), max(maxPreview, p.high-maxAround))
 	return v
