@@ -187,6 +187,9 @@ func (d *decision) line(l *line, v *Verdict) (by *rule) {
 				by = r
 			}
 		}
+		if why := l.git[i]; why != "" {
+			need(why, Span{c.Start, c.End})
+		}
 		for _, t := range l.of[i] {
 			switch t.op {
 			case tool.Write:

@@ -138,7 +138,7 @@ func (d *decision) changesNothing() bool {
 		return !slices.ContainsFunc(d.all, func(t touched) bool { return t.op == tool.Write })
 	}
 	for _, l := range d.lines {
-		if !l.analysis.ReadOnly() {
+		if !l.analysis.ReadOnly() || slices.ContainsFunc(l.git, func(why string) bool { return why != "" }) {
 			return false
 		}
 	}
@@ -191,7 +191,7 @@ func (d *decision) held() Verdict {
 		case t.op == tool.Connect && t.why != "":
 			return Verdict{Effect: Ask, Reason: "it would connect to " + t.shown + ": " + t.why, Firm: true}
 		case t.op == tool.Connect:
-			if why := notPublic(t.host, d.named(t.host)); why != "" {
+			if why := notPublic(t.host, d.named(t.host) || d.chosen(t.host)); why != "" {
 				return Verdict{Effect: Ask, Reason: "it would connect to " + t.shown + ": " + why, Firm: true}
 			}
 		case (t.op == tool.Read || t.op == tool.Write) && t.why != "":
@@ -210,6 +210,11 @@ func (d *decision) held() Verdict {
 		}
 	}
 	return Verdict{}
+}
+
+// chosen reports whether a host is one that the user chose for the tool.
+func (d *decision) chosen(host string) bool {
+	return slices.ContainsFunc(d.st.g.o.Hosts[d.r.Spec.Name], func(h string) bool { return h != "" && hostLike(h, host) })
 }
 
 // risk says why an access is asked about in every mode.

@@ -46,7 +46,7 @@ func (g *Gate) Explain(r Request) Explanation {
 			if !d.box.inside() {
 				one.box = box{} // what goes beyond it is a part of its own
 			}
-			one.lines = []*line{{analysis: &analysis, of: l.of[i : i+1], touched: l.of[i]}}
+			one.lines = []*line{{analysis: &analysis, of: l.of[i : i+1], touched: l.of[i], git: l.git[i : i+1]}}
 			one.all = l.of[i]
 			what := "run " + show(c)
 			if len(c.Via) > 0 {

@@ -43,7 +43,11 @@ func (g *Gate) ExplainCall(ctx context.Context, tools []tool.Tool, name, input, 
 		return g.Explain(r), nil
 	}
 	r.Spec = tl.Spec()
-	raw, short := argument(ownName(r.Spec.Name), input)
+	own := ownName(r.Spec.Name)
+	raw, short := argument(own, input)
+	if short && own != "Bash" && strings.HasPrefix(strings.TrimSpace(input), "{") { // a command may begin so
+		return Explanation{}, fmt.Errorf("permission: %s: the input is no JSON object", r.Spec.Name)
+	}
 	fit, err := normal(tl, raw)
 	switch {
 	case err == nil:

@@ -11,13 +11,15 @@ type line struct {
 	analysis *shell.Analysis
 	of       [][]touched // by command
 	touched  []touched
+	git      []string // by command: what its repository would have it run, or ""
 }
 
 func (st *state) analyse(text, dir string) *line {
 	// An error is in the analysis too: as what is unknown.
 	a, _ := shell.Analyse(text, shell.Options{Dir: dir, Home: st.g.o.Home})
-	l := &line{analysis: a, of: make([][]touched, len(a.Commands))}
+	l := &line{analysis: a, of: make([][]touched, len(a.Commands)), git: make([]string, len(a.Commands))}
 	for i := range a.Commands {
+		l.git[i] = st.gitRuns(&a.Commands[i])
 		l.of[i] = st.ofCommand(&a.Commands[i], dir)
 		l.touched = append(l.touched, l.of[i]...)
 	}

@@ -100,6 +100,10 @@ type Options struct {
 	// Changed reports that a tool is no longer what it was when the user allowed
 	// it, as an MCP server's may: allow rules do not cover it. Nil is never.
 	Changed func(name string) bool
+	// Hosts are those that the user has set up for a tool, by its name, such as
+	// that of his search service: a call that connects to one is asked about as
+	// any other, though the host is of this machine or a private network.
+	Hosts map[string][]string
 	// Sandbox says how commands are confined. Nil is not at all.
 	Sandbox *Sandbox
 	// Save keeps an update whose destination is not the session, in the file that

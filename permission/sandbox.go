@@ -23,6 +23,9 @@ type Sandbox struct {
 	Excluded []string
 	// Network says that the network is open to all commands.
 	Network bool
+	// Domains reports whether some hosts can be reached from inside: then
+	// a command that is known to need the network is tried with those. Nil is no.
+	Domains func() bool
 	// Write are folders that commands may write in besides the roots, absolute:
 	// what is in them is protected likewise, see [Gate.Protected].
 	Write []string
@@ -77,6 +80,7 @@ func (d *decision) boxed() {
 	case asks(tool.Write):
 		d.box.outside = true
 	case s.Network: // it is open anyway
+	case needs && !asks(tool.Connect) && s.Domains != nil && s.Domains(): // with what it can reach
 	case needs:
 		d.box.needs = true
 		add(tool.Connect)

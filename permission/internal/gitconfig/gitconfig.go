@@ -119,7 +119,7 @@ func in(folder, at string) (out []Setting) {
 		common := absolute(folder, strings.TrimSpace(string(b)))
 		files = append(files, filepath.Join(common, "config"), filepath.Join(common, "config.worktree"))
 	}
-	for _, file := range files {
+	for _, file := range append(files, modules(folder)...) {
 		b, err := read(file)
 		if os.IsNotExist(err) {
 			continue
@@ -129,7 +129,7 @@ func in(folder, at string) (out []Setting) {
 			continue
 		}
 		for _, s := range parse(string(b)) {
-			if s.name == worktree && same(absolute(folder, s.value), at) {
+			if s.name == worktree && (same(absolute(folder, s.value), at) || filepath.Dir(file) != folder) {
 				continue // as submodules have it
 			}
 			if when := runs(s.name, s.value); when != "" {
@@ -138,6 +138,39 @@ func in(folder, at string) (out []Setting) {
 		}
 	}
 	return out[:min(len(out), maxFound)]
+}
+
+// maxModules bounds the folders of submodules that are looked through.
+const maxModules = 2_000
+
+// modules are the configurations of the submodules that a repository's folder
+// holds, in which git runs itself when it looks at the whole.
+func modules(folder string) (files []string) {
+	left := maxModules
+	var walk func(dir string, depth int)
+	walk = func(dir string, depth int) {
+		ents, err := os.ReadDir(dir)
+		if err != nil || depth == 0 {
+			return
+		}
+		for _, e := range ents {
+			if left--; left < 0 {
+				return
+			}
+			at := filepath.Join(dir, e.Name())
+			switch {
+			case !e.IsDir():
+			case isFolder(at):
+				files = append(files, filepath.Join(at, "config"), filepath.Join(at, "config.worktree"))
+				walk(filepath.Join(at, "modules"), depth-1)
+			default: // a submodule's name may have slashes
+				walk(at, depth-1)
+			}
+		}
+	}
+	const deepest = 12
+	walk(filepath.Join(folder, "modules"), deepest)
+	return files
 }
 
 // read reads a file that is a regular one, and no longer than it may be.

@@ -104,6 +104,17 @@ func TestWhere(t *testing.T) {
 			t.Errorf("from %q: %v", where, got)
 		}
 	}
+	repository(t, filepath.Join(dir, ".git", "modules", "a", "b"), "[core]\nworktree = ../../../../a/b\n")
+	if found := gitconfig.Runs(dir); len(found) != 0 {
+		t.Errorf("a submodule: %v", found)
+	}
+	repository(t, filepath.Join(dir, ".git", "modules", "a", "b", "modules", "c"), evil)
+	if len(gitconfig.Runs(dir)) == 0 {
+		t.Error("the settings of a submodule were not found")
+	}
+	if err := os.RemoveAll(filepath.Join(dir, ".git", "modules")); err != nil {
+		t.Fatal(err)
+	}
 	write(t, filepath.Join(dir, ".git", "config.worktree"), evil)
 	for _, where := range []string{"plain", "tree"} {
 		if len(gitconfig.Runs(filepath.Join(dir, where))) == 0 {
