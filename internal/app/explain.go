@@ -2,11 +2,9 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"path/filepath"
-	"slices"
 
 	"github.com/cantle-dev/cantle/builtin"
 	"github.com/cantle-dev/cantle/permission"
@@ -90,16 +88,12 @@ func specs(tools []tool.Tool) []tool.Spec {
 // Explain says how the rules of the settings decide on a command line that the
 // agent would run. Nothing is run.
 func (o Options) Explain(command string) (Explanation, error) {
-	input, err := json.Marshal(map[string]string{"command": command})
-	if err != nil {
-		return Explanation{}, err
-	}
-	return o.ExplainCall("Bash", input)
+	return o.ExplainCall("Bash", []byte(command))
 }
 
-// ExplainCall says how the rules of the settings decide on a call of a tool with
-// a JSON input. Nothing is run. Of a tool that is not built in, such as that of
-// an MCP server, nothing is known but its name.
+// ExplainCall says how the rules of the settings decide on a call of a tool. The
+// input is a JSON object, or the one argument that matters. Nothing is run. Of
+// a tool of an MCP server nothing is known but its name.
 func (o Options) ExplainCall(name string, input []byte) (Explanation, error) {
 	ctx := context.Background()
 	g, b, end, err := o.judging(ctx)
@@ -107,30 +101,11 @@ func (o Options) ExplainCall(name string, input []byte) (Explanation, error) {
 		return Explanation{}, err
 	}
 	defer end()
-	r := permission.Request{Spec: tool.Spec{Name: name}, Input: input, Dir: o.Dir}
-	for _, t := range builtin.Tools(b) {
-		spec := t.Spec()
-		if spec.Name != name && !slices.Contains(spec.Aliases, name) {
-			continue
-		}
-		r.Spec = spec
-		if n, ok := t.(tool.Normalizer); ok {
-			if r.Input, err = n.Normalize(input); err != nil {
-				return Explanation{}, Usage("the input of %s: %w", spec.Name, err)
-			}
-		}
-		if spec.Access != nil {
-			acc, err := spec.Access(ctx, &tool.Call{Name: spec.Name, Input: r.Input, Dir: o.Dir})
-			if err != nil {
-				return Explanation{}, Usage("the input of %s: %w", spec.Name, err)
-			}
-			r.Access = append([]tool.Access{}, acc...)
-		}
+	why, err := g.ExplainCall(ctx, builtin.Tools(b), name, string(input), o.Dir)
+	if err != nil {
+		return Explanation{}, Usage("%w", err)
 	}
-	if !json.Valid(input) {
-		return Explanation{}, Usage("the input of %s is no JSON", name)
-	}
-	return g.Explain(r), nil
+	return why, nil
 }
 
 // TestRules holds the rules of the settings to a file of cases: see package

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/cantle-dev/cantle/builtin"
 	"github.com/cantle-dev/cantle/internal/config"
 	"github.com/cantle-dev/cantle/permission"
 )
@@ -23,7 +24,9 @@ func Modes() []string {
 func (o Options) gate(po permission.Options, b *box) (*permission.Gate, error) {
 	if b != nil {
 		s := o.Config.Sandbox
-		po.Sandbox = &permission.Sandbox{Holds: b.holds, Auto: s.AutoAllow, Excluded: s.Excluded, Network: s.Network == networkOn}
+		po.Sandbox = &permission.Sandbox{
+			Holds: b.holds, Auto: s.AutoAllow, Excluded: s.Excluded, Network: s.Network == networkOn, Domains: b.reaches, Write: b.dirs[len(po.Roots):],
+		}
 	}
 	g, err := permission.New(po)
 	if err != nil {
@@ -86,5 +89,6 @@ func (o Options) permissions() (po permission.Options, err error) {
 	return permission.Options{
 		Mode: mode, Yes: o.Yes, Own: own, Home: o.User, Roots: append([]string{o.Dir}, add...),
 		Layers: layers, AskTimeout: timeout, Save: o.save,
+		Hosts: map[string][]string{"WebSearch": {builtin.SearchOptions{URL: c.Web.Search.URL}.Host()}},
 	}, nil
 }

@@ -194,6 +194,11 @@ func (b *box) holds() bool {
 	return err == nil && run.Info().Confines
 }
 
+// reaches reports whether commands in the sandbox reach some hosts.
+func (b *box) reaches() bool {
+	return len(b.confine.Policy.Domains) > 0 && b.holds() && b.Info().Domains
+}
+
 // Start is [sandbox.Runner].Start.
 func (b *box) Start(ctx context.Context, c *sandbox.Command) (sandbox.Process, error) {
 	run, err := b.runner()
