@@ -432,4 +432,8 @@ var odd = []string{
 	"set -e; aa; no; bb",
 	"set -u; aa",
 	"set -C; aa >|o",
+	"coproc aa A=1",
+	"coproc aa A= bb=2 x",
+	"v=\\ \\a aa x; \"",
+	"v=a\\ b aa x; )",
 }

@@ -198,6 +198,14 @@ func (w *walker) operands(at int, r row, a args) bool {
 				}
 			}
 		}
+	case "grepgit":
+		if !slices.ContainsFunc(a.options, func(o option) bool { return o.does&isPattern != 0 }) && len(all) > 0 {
+			all = all[1:]
+		}
+		each(tool.Read, all, true)
+		if len(all) == 0 {
+			each(tool.Read, []Word{{Text: ".", Known: true}}, true)
+		}
 	case "show":
 		for _, o := range all {
 			if o.commit {

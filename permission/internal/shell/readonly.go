@@ -141,7 +141,7 @@ count-objects none v H verbose human-readable
 check-ignore read q v z n stdin quiet verbose non-matching no-index
 check-attr  read  a z cached stdin all
 check-ref-format text branch normalize allow-onelevel
-grep        text  a I i w v h H E G P F n l L z o c p W e: f< A: B: C: m: q O=!* cached no-index untracked no-exclude-standard exclude-standard recurse-submodules text textconv* no-textconv ignore-case max-depth: recursive no-recursive word-regexp invert-match full-name extended-regexp basic-regexp perl-regexp fixed-strings line-number column files-with-matches name-only files-without-match open-files-in-pager=!* null only-matching count color= no-color break heading show-function context: after-context: before-context: function-context max-count: threads: and or not all-match quiet
+grep        grepgit a I i w v h H E G P F n l L z o c p W e% f<% A: B: C: m: q O=!* cached no-index untracked no-exclude-standard exclude-standard recurse-submodules text textconv* no-textconv ignore-case max-depth: recursive no-recursive word-regexp invert-match full-name extended-regexp basic-regexp perl-regexp fixed-strings line-number column files-with-matches name-only files-without-match open-files-in-pager=!* null only-matching count color= no-color break heading show-function context: after-context: before-context: function-context max-count: threads: and or not all-match quiet
 branch      list  a r v i all remotes verbose show-current sort: format: color= no-color column= no-column abbrev= no-abbrev ignore-case points-at: list l contains= merged= no-merged= no-contains=
 tag         list  l n= list sort: format: color= column= no-column points-at: ignore-case i contains= merged= no-merged= no-contains=
 remote      none  v verbose

@@ -58,6 +58,7 @@ func (w *walker) rough(text string) {
 			open = true
 			target = target || len(words) == 0 // or the end of quoted text
 		case '\\': // before a line's end too: views has the text without
+			target = target || i+1 < len(text) && strings.IndexByte(" \t", text[i+1]) >= 0 // the blank may be a letter
 		case '$':
 			if decoded, n := roughANSI(text[i+1:]); n > 0 {
 				word.WriteString(decoded)

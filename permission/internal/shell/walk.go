@@ -50,7 +50,8 @@ func (w *walker) span(n syntax.Node) (start, end int) {
 	if w.fixed != nil {
 		return w.fixed.from, w.fixed.to
 	}
-	return min(int(n.Pos().Offset()), len(w.text)), min(int(n.End().Offset()), len(w.text))
+	start, end = min(int(n.Pos().Offset()), len(w.text)), min(int(n.End().Offset()), len(w.text))
+	return start, max(start, end)
 }
 
 func (w *walker) source(n syntax.Node) string { return slice(w.text, n) }
@@ -382,6 +383,9 @@ func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr) {
 	c.Start, c.End = w.span(s)
 	for _, a := range call.Assigns {
 		w.assign(&c, a)
+		if len(call.Args) > 0 && a.Pos().After(call.Args[0].Pos()) {
+			w.reason(a, Misread, "an assignment behind the command, which is a word of it")
+		}
 	}
 	for _, arg := range call.Args {
 		c.Words = append(c.Words, w.expand(arg)...)
