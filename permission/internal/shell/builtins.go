@@ -42,6 +42,8 @@ func (w *walker) builtin(at int) {
 		w.names(at, f, rest)
 	}
 	switch name {
+	case "export", "declare", "typeset", "readonly", "local":
+		w.declared(at)
 	case "alias", "unalias", "shopt", "enable", "hash", "unset":
 		if len(rest) == 0 && name != "enable" {
 			return
@@ -108,6 +110,32 @@ func (w *walker) names(at int, f flags, rest []Word) {
 				return
 			}
 		}
+	}
+}
+
+// declared takes what a builtin of the kind of export sets for assignments, where
+// the parser did not know it for one: \export, command declare. A value in
+// brackets, and one of an integer or a reference, is evaluated.
+func (w *walker) declared(at int) {
+	c := &w.out.Commands[at]
+	flagged := slices.ContainsFunc(c.Words[1:], func(w Word) bool {
+		return strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "inaA")
+	})
+	var evaluated []Word
+	for _, word := range c.Words[1:] {
+		name, _, ok := strings.Cut(word.Prefix, "=")
+		name = strings.TrimSuffix(name, "+")
+		if !ok || !isName(name) || slices.ContainsFunc(c.Assigns, func(a Assign) bool { return a.Name == name }) {
+			continue
+		}
+		value := cut(word, strings.IndexByte(word.Text, '=')+1)
+		c.Assigns = append(slices.Clip(c.Assigns), Assign{Name: name, Value: value, Harmless: harmlessVariable(name, value), Start: word.Start, End: word.End})
+		if flagged || !value.Known || strings.ContainsAny(value.Text, "([") {
+			evaluated = append(evaluated, value)
+		}
+	}
+	for _, value := range evaluated {
+		w.evaluates(at, value, "a value that the shell may evaluate")
 	}
 }
 

@@ -340,4 +340,7 @@ var families = []struct{ line, want string }{
 	{`unshare -r <<< 'rm x'`, `unshare -r / unshare > rm x [complete] write?=x`},
 	{`npm test`, `npm test`},
 	{`npm run exec`, `npm run exec`},
+	{`command declare -a 'x=($(rm x))'`, `command declare -a "x=($(rm x))" [ro] [passes] / command > x= declare -a "x=($(rm x))" / perhaps rm / ? computed`},
+	{`\export PATH=/x`, `PATH= export PATH=/x`},
+	{`'export' PAGER='rm x'; git log`, `PAGER= export "PAGER=rm x" / git log [ro] / perhaps rm`},
 }

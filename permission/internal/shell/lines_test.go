@@ -436,4 +436,12 @@ var odd = []string{
 	"coproc aa A= bb=2 x",
 	"v=\\ \\a aa x; \"",
 	"v=a\\ b aa x; )",
+	"command declare -a 'x=($(bb))'; aa",
+	"builtin typeset -A 'x=([a]=$(bb))'; aa",
+	"\\declare -i 'x=a[$(bb)]'; aa",
+	"\\readonly -a 'x=($(bb))'; aa",
+	"\\export x=1; aa",
+	"x=(1); aa ${x['$(bb)']}",
+	"x=(1 2); k='x[$(bb)]'; aa ${x[k]}",
+	"x=1; aa ${x:'$(bb)'}",
 }
