@@ -135,7 +135,12 @@ func (c *Config) file(name, file string) error {
 		return err
 	}
 	c.Files = append(c.Files, file)
-	return c.layer(name, file, b)
+	err = c.layer(name, file, b)
+	if e, ok := errors.AsType[*Error](err); ok && (name == "project" || name == "local") && linked(file) {
+		// It may lead to anything, of which nothing must be told.
+		return &Error{File: file, Line: e.Line, Text: "it is a symbolic link that came with the project, and what it leads to is no settings file: remove it, or put a file there"}
+	}
+	return err
 }
 
 // bom is what some editors put before a text.
@@ -158,6 +163,10 @@ func parse(name string, b []byte) (hujson.Value, error) {
 		text := strings.TrimPrefix(err.Error(), "hujson: ")
 		line := 0
 		_, _ = fmt.Sscanf(text, "line %d", &line) // 0: it does not say
+		// What stands there may be a secret in the wrong place.
+		if at, _, ok := strings.Cut(text, "invalid literal"); ok {
+			text = at + "a text is in double quotes, and no other word than true, false and null is without them"
+		}
 		return root, &Error{File: name, Line: line, Text: "not JSON (comments and trailing commas are fine): " + text}
 	}
 	return root, nil

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -63,8 +64,8 @@ func (c *Config) project(file string, layer map[string]json.RawMessage, sum stri
 	}
 	off := takeTrusted(layer)
 	why := notForYou
-	switch linked := slices.ContainsFunc(c.Trust.Survey.Files, func(f SurveyFile) bool { return f.Link != "" && (f.Path == at || f.Path == ".cantle") }); {
-	case linked:
+	switch {
+	case linked(file):
 		why = "it comes through a symbolic link, which is never trusted; put it into your own settings"
 	case !ok || c.Trust.Survey.Digest == "": // it cannot be trusted
 	case c.Trust.Why() == "":
@@ -189,5 +190,14 @@ func (c *Config) ofUserOnly(layer map[string]json.RawMessage, tell func(key, why
 				tell(at, "a project may not ask for a variable of yours; put it into your own settings")
 			}
 		}
+	})
+}
+
+// linked reports whether a project's settings file, or the folder it is in, is
+// a symbolic link.
+func linked(file string) bool {
+	return slices.ContainsFunc([]string{file, filepath.Dir(file)}, func(name string) bool {
+		fi, err := os.Lstat(name)
+		return err == nil && fi.Mode()&os.ModeSymlink != 0
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -215,5 +217,32 @@ func BenchmarkLoad(b *testing.B) {
 				f.load()
 			}
 		})
+	}
+}
+
+// TestNothingOfALinkIsTold: where a project's settings are a link to something
+// of the user's, no error says what is in it.
+func TestNothingOfALinkIsTold(t *testing.T) {
+	for _, text := range []string{"sk-canary-1", `{"sk-canary-1": "sk-canary-2"}`, `{"maxTurns": "sk-canary-1"}`, `{"model": "sk-canary-1"`, `{"model": sk-canary-1}`} {
+		for _, whole := range []bool{false, true} {
+			home, dir, out := t.TempDir(), t.TempDir(), t.TempDir()
+			if err := os.WriteFile(filepath.Join(out, "settings.json"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			link, to := filepath.Join(dir, ".cantle"), out
+			if !whole {
+				if err := os.Mkdir(link, 0o755); err != nil {
+					t.Fatal(err)
+				}
+				link, to = filepath.Join(link, "settings.json"), filepath.Join(out, "settings.json")
+			}
+			if err := os.Symlink(to, link); err != nil {
+				t.Skip(err)
+			}
+			_, err := config.Load(config.Sources{Home: home, Dir: dir, Getenv: func(string) string { return "" }})
+			if err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "symbolic link") {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
 	}
 }
