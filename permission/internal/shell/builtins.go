@@ -280,8 +280,12 @@ func commandVariable(name string) bool {
 
 // shellEvaluates says that a shell expands, or runs, the value of a variable.
 func shellEvaluates(name string) bool {
-	return listed(" PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND BASH_ENV ENV ", name)
+	return listed(" PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND BASH_ENV ENV ", name) || strings.HasPrefix(name, functions)
 }
+
+// functions is what the names of the variables begin with that bash makes a
+// function of.
+const functions = "BASH_FUNC_"
 
 // variables looks into the values of variables that are commands.
 func (w *walker) variables(at int) {
@@ -289,7 +293,7 @@ func (w *walker) variables(at int) {
 		if a.Harmless || !commandVariable(a.Name) {
 			continue
 		}
-		if shellEvaluates(a.Name) && (!a.Value.Known || strings.ContainsAny(a.Value.Text, "$`")) {
+		if shellEvaluates(a.Name) && (!a.Value.Known || strings.ContainsAny(a.Value.Text, "$`") || strings.HasPrefix(a.Name, functions)) {
 			w.say(at, Computed, "a variable that the shell evaluates")
 		}
 		w.roughly(at, a.Value.Text)

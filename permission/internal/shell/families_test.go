@@ -343,4 +343,8 @@ var families = []struct{ line, want string }{
 	{`command declare -a 'x=($(rm x))'`, `command declare -a "x=($(rm x))" [ro] [passes] / command > x= declare -a "x=($(rm x))" / perhaps rm / ? computed`},
 	{`\export PATH=/x`, `PATH= export PATH=/x`},
 	{`'export' PAGER='rm x'; git log`, `PAGER= export "PAGER=rm x" / git log [ro] / perhaps rm`},
+	{`env 'BASH_FUNC_ls%%=() { rm x; }' bash -c ls`, `BASH_FUNC_ls%%= env "BASH_FUNC_ls%%=() { rm x; }" bash -c ls / env > BASH_FUNC_ls%%= bash -c ls / env > bash > ls [ro] read=/w/. / perhaps rm / ? computed`},
+	{`BASH_ENV='$(rm x)' bash -c ls`, `BASH_ENV= bash -c ls / bash > ls [ro] read=/w/. / perhaps rm / ? computed`},
+	{`env SHELLOPTS=xtrace PS4='$(rm x)' bash -c ls`, `SHELLOPTS= PS4= env SHELLOPTS=xtrace "PS4=$(rm x)" bash -c ls / env > SHELLOPTS= PS4= bash -c ls / env > bash > ls [ro] read=/w/. / perhaps rm / ? computed`},
+	{`ls >&a[$(rm x)]`, `rm x [complete] write=/w/x / ls [complete] read=/w/. write?=a[$(rm x)]`},
 }

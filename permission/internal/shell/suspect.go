@@ -66,12 +66,19 @@ func suspectSyntax(text string, file *syntax.File) (reasons []Reason) {
 				add(q, "quotes within an expansion within quotes, which do not quote there")
 			}
 		case *syntax.Redirect:
+			if closes(n) {
+				add(n, "a descriptor that is closed, with a word right behind")
+			}
 			if n.Hdoc != nil {
 				plain := quotedDelimiter(n.Word)
 				mark(n.Hdoc, plain)
 				if q := quotedWithin(n.Hdoc); q != nil && !plain {
 					add(q, "quotes within an expansion within quotes, which do not quote there")
 				}
+			}
+		case *syntax.Stmt:
+			if call, ok := n.Cmd.(*syntax.CallExpr); ok && namesDescriptor(text, call, n.Redirs) {
+				add(n, "a redirect that sets an element of an array")
 			}
 		case *syntax.ProcSubst:
 			if documentsOutside(n, n.Rparen) {
@@ -113,6 +120,30 @@ func suspectSyntax(text string, file *syntax.File) (reasons []Reason) {
 			return reasons
 		}
 	}
+}
+
+// closes says that bash reads >&- and then a word, where the parser reads a word
+// that begins with a dash.
+func closes(r *syntax.Redirect) bool {
+	if r.Op != syntax.DplOut && r.Op != syntax.DplIn || r.Word == nil || len(r.Word.Parts) == 0 {
+		return false
+	}
+	lit, ok := r.Word.Parts[0].(*syntax.Lit)
+	return ok && strings.HasPrefix(lit.Value, "-") && (len(lit.Value) > 1 || len(r.Word.Parts) > 1)
+}
+
+// namesDescriptor says that a word in braces stands right before a redirect,
+// which is the name of a variable to bash.
+func namesDescriptor(text string, call *syntax.CallExpr, redirects []*syntax.Redirect) bool {
+	for _, arg := range call.Args {
+		if s := slice(text, arg); !strings.HasPrefix(s, "{") || !strings.HasSuffix(s, "}") {
+			continue
+		}
+		if slices.ContainsFunc(redirects, func(r *syntax.Redirect) bool { return r.Pos().Offset() == arg.End().Offset() }) {
+			return true
+		}
+	}
+	return false
 }
 
 // quotedWithin finds single quotes in an expansion of what is itself quoted:
