@@ -212,6 +212,9 @@ func (w *walker) look(at int) {
 	if !w.doubt && strings.ContainsFunc(first.Text, func(r rune) bool { return r >= 0x80 }) {
 		w.reasonAt(c.Start, c.End, Misread, "the name of the program has letters that may look like others")
 	}
+	if listed(" in then else elif fi do done esac ", first.Text) {
+		w.say(at, Misread, "a command with the name of a word of the shell's own")
+	}
 	name := c.Name()
 	t := known()
 	if wr, ok := t.wraps[name]; ok && w.wrapper(at, wr) {

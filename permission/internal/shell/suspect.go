@@ -66,6 +66,9 @@ func suspectSyntax(text string, file *syntax.File) (reasons []Reason) {
 				add(q, "quotes within an expansion within quotes, which do not quote there")
 			}
 		case *syntax.Redirect:
+			if n.N != nil && len(n.N.Value) > 9 && n.N.Value[0] != '{' {
+				add(n, "a number that is no descriptor, but a word")
+			}
 			if closes(n) {
 				add(n, "a descriptor that is closed, with a word right behind")
 			}
