@@ -113,6 +113,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
+	a.Notes = append(a.Notes, mistyped(gate)...)
 	review, err := o.reviewer(add)
 	if err != nil {
 		return nil, errors.Join(err, b.Close())

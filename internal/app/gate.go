@@ -3,6 +3,7 @@ package app
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/cantle-dev/cantle/builtin"
@@ -91,4 +92,16 @@ func (o Options) permissions() (po permission.Options, err error) {
 		Layers: layers, AskTimeout: timeout, Save: o.save,
 		Hosts: map[string][]string{"WebSearch": {builtin.SearchOptions{URL: c.Web.Search.URL}.Host()}},
 	}, nil
+}
+
+// mistyped tells of the rules that name no tool: a denial that denies nothing
+// should be heard of. Tools of servers are not known here.
+func mistyped(g *permission.Gate) []string {
+	var notes []string
+	for _, r := range g.Unused(nil) {
+		if !strings.HasPrefix(r.Text, "mcp__") {
+			notes = append(notes, r.String()+" names no tool: it decides nothing; see \"cantle permissions check\"")
+		}
+	}
+	return notes
 }

@@ -95,15 +95,13 @@ func newPermissions(e Env) *cobra.Command {
 		},
 	}, &cobra.Command{
 		Use: "why COMMAND | why TOOL INPUT", Short: "Say what is decided on a command line or a call, and which rule decides; nothing is run",
-		Example: "  cantle permissions why 'git log | tee notes'\n  cantle permissions why Write '{\"file_path\": \"a.txt\", \"content\": \"\"}'",
+		Example: "  cantle permissions why 'git log | tee notes'\n  cantle permissions why Read '~/.ssh/config'\n" +
+			"  cantle permissions why Write '{\"file_path\": \"a.txt\", \"content\": \"\"}'",
 		Args: func(_ *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 1 && strings.TrimSpace(args[0]) != "":
-				return nil
-			case len(args) == 2 && strings.HasPrefix(strings.TrimSpace(args[1]), "{"):
-				return nil
+			if n := len(args); n == 0 || n > 2 || strings.TrimSpace(args[0]) == "" {
+				return fmt.Errorf("give one command line, in quotes, or a tool and its input: there are %d arguments", n)
 			}
-			return fmt.Errorf("give one command line, in quotes, or a tool and its input as a JSON object: there are %d arguments", len(args))
+			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			o, err := options()
@@ -112,7 +110,9 @@ func newPermissions(e Env) *cobra.Command {
 			}
 			var why app.Explanation
 			if len(args) == 2 {
-				why, err = o.ExplainCall(args[0], []byte(args[1]))
+				if why, err = o.ExplainCall(args[0], []byte(args[1])); err != nil && !strings.HasPrefix(args[1], "{") {
+					err = fmt.Errorf("%w (a command line is one argument, in quotes)", err)
+				}
 			} else {
 				why, err = o.Explain(args[0])
 			}
