@@ -155,3 +155,22 @@ func numberRange(s string) bool {
 	inside, ok2 := strings.CutSuffix(inside, "}")
 	return ok && ok2 && strings.Count(inside, "..") == 1 && strings.Trim(inside, "0123456789.") == ""
 }
+
+// ownVariable says that a variable is the script's own: no program is known to
+// read one of such a name.
+func ownVariable(name string) bool {
+	if !isName(name) || strings.HasSuffix(name, "_proxy") {
+		return false
+	}
+	return name != "_" && name == strings.ToLower(name)
+}
+
+func isName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
+}

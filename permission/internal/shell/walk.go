@@ -481,22 +481,3 @@ func (w *walker) emit(c Command) {
 	}
 	w.variables(at)
 }
-
-// ownVariable says that a variable is the script's own: no program is known to
-// read one of such a name.
-func ownVariable(name string) bool {
-	if !isName(name) || strings.HasSuffix(name, "_proxy") {
-		return false
-	}
-	return name != "_" && name == strings.ToLower(name)
-}
-
-func isName(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return s != ""
-}
