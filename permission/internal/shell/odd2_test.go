@@ -1,6 +1,9 @@
 package shell_test
 
 var odd2 = []string{
+	"time -p aa x; \"",
+	"time -p -- aa x | bb )",
+	"time -p cc k; let v=1 <<<x",
 	"aa \"${x:-${y:-'$(bb)'}}\"",
 	"aa \"${x#'$(bb)'}\"",
 	"aa \"${x/'a'/'$(bb)'}\"",

@@ -34,7 +34,7 @@ func (w *walker) rough(text string) {
 		endWord()
 		for len(words) > 0 && (listed(reserved, words[0].Text) || assignment(words[0].Text)) {
 			// A name may follow these, and then the command.
-			target = target || words[0].Text == "coproc" || words[0].Text == "function"
+			target = target || words[0].Text == "coproc" || words[0].Text == "function" || words[0].Text == "time"
 			words = words[1:]
 		}
 		for i := 1; target && i < min(len(words), maxThrough); i++ {
