@@ -38,6 +38,13 @@ func (g *Gate) Middleware() agent.Middleware {
 				if tl := t.Tool(c.Name); tl == nil || !tl.Spec().ReadOnly {
 					defer g.links.Store(nil) // there may be other files now
 				}
+				if c.Check != nil {
+					// Calls that were decided on with it, and jobs, may have run
+					// since, and have made of a path or a repository something else.
+					if err := c.Check(tool.Access{}); err != nil {
+						return nil, fmt.Errorf("not run, for it is no longer what was decided on: %w: make the call again if it is still wanted", err)
+					}
+				}
 				return next(context.WithValue(ctx, scopeKey{}, scopeOf(ctx, t)), t, c)
 			}
 		},
@@ -146,7 +153,7 @@ func (g *Gate) gate(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Res
 			return nil, errors.New(v.Reason)
 		case Allow:
 			t.Decided(c, v.decision())
-			c.Check = g.check(r, nil, false)
+			c.Check = g.check(r, v, nil)
 			return nil, nil
 		}
 		g.replay(t, c.ID, r, v.Suggest)
@@ -204,15 +211,35 @@ func (g *Gate) gate(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Res
 			}
 			continue // decided on again
 		}
-		// The mode or the rules may have changed while the question was open.
-		if now := g.Judge(r); now.Effect == Deny {
+		// The mode, the rules and the files may have changed while the question
+		// was open.
+		now := g.Judge(r)
+		if now.Effect == Deny {
 			t.Decided(c, now.decision())
 			return nil, errors.New(now.Reason)
 		}
-		c.Check = g.check(r, acc, v.Firm)
+		if now.beyond(v) {
+			continue // which is another question
+		}
+		c.Check = g.check(r, v, acc)
 		return nil, nil
 	}
-	return nil, errors.New("the arguments were changed too often")
+	return nil, errors.New("the call, or what it would touch, was changed too often")
+}
+
+// beyond reports whether a verdict of now is one that what became of an earlier
+// one says nothing about: that one was an Allow, or a question that was answered
+// with yes.
+func (v Verdict) beyond(was Verdict) bool {
+	switch {
+	case v.Effect == Allow:
+		return false
+	case v.Effect == Deny || was.Effect == Allow:
+		return true
+	case v.Firm:
+		return !was.Firm || v.Reason != was.Reason
+	}
+	return !was.Firm && slices.ContainsFunc(v.Needs, func(n string) bool { return !slices.Contains(was.Needs, n) })
 }
 
 func normal(tl tool.Tool, input json.RawMessage) (json.RawMessage, error) {
@@ -288,14 +315,21 @@ func unanswered(ctx context.Context, err error) error {
 }
 
 // check is what a running tool may ask of a path that it comes across. What the
-// user allowed, he allowed with all that is in it, but for what is denied and,
-// unless the question was about just that, for what is asked about firmly.
-func (g *Gate) check(r Request, approved []tool.Access, firm bool) func(tool.Access) error {
+// user approved, he allowed with all that is in it, but for what is denied and,
+// unless the question was about just that, for what is asked about firmly. No
+// access at all is the call itself: whether it may still run as was decided.
+func (g *Gate) check(r Request, was Verdict, approved []tool.Access) func(tool.Access) error {
 	st := g.state(r.Session)
 	st.run = true
 	names := namesOf(r.Spec)
 	var once sync.Once
 	return func(a tool.Access) error {
+		if a == (tool.Access{}) {
+			if now := g.Judge(r); now.beyond(was) {
+				return errors.New(now.Reason)
+			}
+			return nil
+		}
 		// Hard links are looked for only if there are any to what matters.
 		once.Do(func() { st.aliases() })
 		d := &decision{st: st, r: r, names: names}
@@ -304,7 +338,7 @@ func (g *Gate) check(r Request, approved []tool.Access, firm bool) func(tool.Acc
 		d.own = st.found(a)
 		d.all = d.own
 		v := d.decide()
-		if v.Effect == Ask && (!v.Firm || firm) {
+		if v.Effect == Ask && (!v.Firm || was.Firm) {
 			for _, ok := range approved {
 				if ok.Op == a.Op && within(ok.Target, a.Target) {
 					return nil

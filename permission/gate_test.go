@@ -1,6 +1,7 @@
 package permission_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,6 +33,7 @@ type world struct {
 	asked []permission.Asked
 	ask   func(permission.Asked, *agent.Question) (*agent.Answer, error)
 	extra []tool.Tool
+	dir   string // "" is /w
 }
 
 func newGateWorld(t *testing.T, o permission.Options) *world {
@@ -63,7 +65,7 @@ func (w *world) bash() tool.Tool {
 
 func (w *world) options() agent.Options {
 	return agent.Options{
-		Tools: append([]tool.Tool{w.bash()}, w.extra...), Middleware: []agent.Middleware{w.gate.Middleware()}, Dir: "/w",
+		Tools: append([]tool.Tool{w.bash()}, w.extra...), Middleware: []agent.Middleware{w.gate.Middleware()}, Dir: cmp.Or(w.dir, "/w"),
 		Ask: func(ctx context.Context, _ *agent.Turn, q *agent.Question) (*agent.Answer, error) {
 			var a permission.Asked
 			if err := json.Unmarshal(q.Data, &a); err != nil {
