@@ -150,7 +150,8 @@ func (c *confiner) args(cmd *sandbox.Command) ([]string, error) {
 	if tmp.IsZero() {
 		args = append(args, "--tmpfs", "/tmp:rw,exec,mode=1777")
 	}
-	mount := func(path, how string) { args = append(args, "--mount", bind(path, path, how)) }
+	var mounts mounts
+	mount := func(path, how string) { mounts.put(path, bind(path, path, how)) }
 	// Without a policy the directory of the command is what it may write.
 	if p.WriteRoots == nil && dir != "/" {
 		roots = []string{dir}
@@ -163,7 +164,7 @@ func (c *confiner) args(cmd *sandbox.Command) ([]string, error) {
 		if readOnly {
 			how = "readonly"
 		}
-		args = append(args, "--mount", bind(source, target, how))
+		mounts.put(target, bind(source, target, how))
 	})
 	for _, r := range roots {
 		if r == "/" {
@@ -188,12 +189,29 @@ func (c *confiner) args(cmd *sandbox.Command) ([]string, error) {
 			continue
 		}
 		if fi, err := os.Stat(h); err == nil && fi.IsDir() {
-			args = append(args, "--mount", strings.Replace(bind("", h, "tmpfs-mode=0100"), "type=bind,source=,", "type=tmpfs,", 1))
+			mounts.put(h, strings.Replace(bind("", h, "tmpfs-mode=0100"), "type=bind,source=,", "type=tmpfs,", 1))
 		} else {
-			args = append(args, "--mount", bind("/dev/null", h, "readonly"))
+			mounts.put(h, bind("/dev/null", h, "readonly"))
 		}
 	}
+	for _, m := range mounts.list {
+		args = append(args, "--mount", m.text)
+	}
 	return args, nil
+}
+
+// mounts are those of a container, of which an engine takes no two at one place:
+// the later one of two counts.
+type mounts struct{ list []struct{ target, text string } }
+
+func (m *mounts) put(target, text string) {
+	for i := range m.list {
+		if m.list[i].target == target {
+			m.list[i].text = text
+			return
+		}
+	}
+	m.list = append(m.list, struct{ target, text string }{target, text})
 }
 
 // bind is a mount as the engine reads it: a line of comma-separated values.

@@ -229,3 +229,35 @@ func BenchmarkTrue(b *testing.B) {
 		}
 	}
 }
+
+// TestPlacesNamedTwice: a policy may name a place more than once, and what it is
+// named for last, or most strictly, holds.
+func TestPlacesNamedTwice(t *testing.T) {
+	run := open(t)
+	defer run.Close()
+	dir := t.TempDir()
+	for _, name := range []string{".git/hooks", ".git/objects", "secret"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out sandboxtest.Buffer
+	p, err := run.Start(t.Context(), &sandbox.Command{
+		Args: []string{"/bin/sh", "-c", "echo x >.git/hooks/x; echo x >.git/x; echo x >in && echo wrote"}, Dir: dir, Env: []string{"PATH=/bin"}, Stdout: &out,
+		Policy: sandbox.Policy{
+			WriteRoots: []string{dir, dir, dir + "/.git/objects"}, ReadOnly: []string{dir + "/.git/hooks", dir + "/.git/hooks", dir + "/.git"},
+			Hide: []string{dir + "/secret", dir + "/secret/"}, NoNetwork: true,
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exit, err := p.Wait(); err != nil || exit.Code != 0 || !strings.Contains(out.String(), "wrote") {
+		t.Error(exit, err, out.String())
+	}
+	for _, name := range []string{".git/x", ".git/hooks/x"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s was written", name)
+		}
+	}
+}
