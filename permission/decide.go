@@ -204,6 +204,12 @@ func (d *decision) held() Verdict {
 		}
 	}
 	for _, l := range d.lines {
+		for i := range l.analysis.Commands {
+			c := &l.analysis.Commands[i]
+			if c.Code && !c.Doubt && d.st.restricts(true) {
+				return Verdict{Effect: Ask, Reason: "no deny rule for paths can be held to, for it would run a program of its own: " + show(c), Firm: true, Words: spans(Span{c.Start, c.End})}
+			}
+		}
 		if len(l.analysis.Unknown) > 0 && d.st.restricts(false) {
 			u := l.analysis.Unknown[0]
 			return Verdict{Effect: Ask, Reason: "it cannot be known what it would run, so that no deny rule can be held to: " + u.Text, Firm: true, Words: l.unknown()}
