@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,8 +22,9 @@ const maxModules = 256
 // commit needs. Where a repository has no folder of hooks, an empty one is made,
 // since what is not there cannot be protected.
 //
-// Not covered are repositories that commands make, and configuration that is
-// included by another.
+// Files that are not there cannot be protected so: see [GitAbsent]. Not covered
+// are repositories that commands make, into which git also looks where they make
+// them submodules, and configuration that is included by another.
 func Git(dir string) (write, readOnly []string) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -78,7 +80,7 @@ func gitParts(data, top string) []string {
 	// It is there unless somebody took care that it is not; if it cannot be made,
 	// a command cannot make it either.
 	_ = os.Mkdir(filepath.Join(data, "hooks"), 0o777)
-	out := append([]string{filepath.Join(data, "hooks"), filepath.Join(data, "config"), filepath.Join(data, "config.worktree")}, hooksPath(data, top)...)
+	out := append([]string{filepath.Join(data, "hooks"), filepath.Join(data, "config"), filepath.Join(data, "config.worktree"), filepath.Join(data, "commondir")}, hooksPath(data, top)...)
 	for _, w := range entries(filepath.Join(data, "worktrees")) {
 		for _, name := range []string{"commondir", "gitdir", "config.worktree"} {
 			out = append(out, filepath.Join(data, "worktrees", w, name))
@@ -104,6 +106,17 @@ func gitParts(data, top string) []string {
 		out = append(out, filepath.Join(data, "modules"))
 	}
 	return out
+}
+
+// GitAbsent are those of the files that [Git] says to protect, and that are not
+// there, that no command has a reason to make: by one, git takes the
+// configuration and the hooks of another folder. Whoever runs commands that may
+// write beside them removes what they make of them.
+func GitAbsent(readOnly []string) []string {
+	return slices.DeleteFunc(slices.Clone(readOnly), func(path string) bool {
+		_, err := os.Lstat(path)
+		return filepath.Base(path) != "commondir" || !errors.Is(err, fs.ErrNotExist)
+	})
 }
 
 // hooksPath is the folder of hooks that the configuration names, if it does.

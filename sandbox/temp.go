@@ -3,6 +3,7 @@ package sandbox
 import (
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // RemoveTemp removes a [Policy.Temp] with all that commands left in it, also
@@ -13,8 +14,8 @@ func RemoveTemp(dir string) error {
 	if err == nil {
 		return nil
 	}
-	root, rootErr := os.OpenRoot(dir)
-	if rootErr != nil {
+	root, ok := openDir(dir)
+	if !ok {
 		return err
 	}
 	defer root.Close()
@@ -27,4 +28,22 @@ func RemoveTemp(dir string) error {
 		return nil
 	})
 	return os.RemoveAll(dir)
+}
+
+// openDir opens a directory, and not what a link that has come in its place
+// leads to.
+func openDir(dir string) (*os.Root, bool) {
+	seen, err := os.Lstat(dir)
+	if err != nil || !seen.IsDir() {
+		return nil, false
+	}
+	root, err := os.OpenRoot(filepath.Clean(dir))
+	if err != nil {
+		return nil, false
+	}
+	if now, err := root.Stat("."); err != nil || !os.SameFile(seen, now) {
+		root.Close()
+		return nil, false
+	}
+	return root, true
 }

@@ -26,7 +26,7 @@ func (o Options) gate(po permission.Options, b *box) (*permission.Gate, error) {
 	if b != nil {
 		s := o.Config.Sandbox
 		po.Sandbox = &permission.Sandbox{
-			Holds: b.holds, Auto: s.AutoAllow, Excluded: s.Excluded, Network: s.Network == networkOn, Domains: b.reaches, Write: b.dirs[len(po.Roots):],
+			Holds: b.holds, Auto: s.AutoAllow, Excluded: s.Excluded, Network: s.Network == networkOn, Domains: b.reaches, Write: b.write,
 		}
 	}
 	g, err := permission.New(po)
@@ -37,6 +37,11 @@ func (o Options) gate(po permission.Options, b *box) (*permission.Gate, error) {
 		b.protect = func() (hide, readOnly []string) { return g.Hidden(), g.Protected() }
 	}
 	return g, nil
+}
+
+// throughLink says why a folder is none to write in.
+func throughLink(link, path string) string {
+	return "it leads through " + link + ", a symbolic link in the workspace, which may lead anywhere: if you want all of " + realPath(path) + ", name that"
 }
 
 // permissions are the rules of the settings, and what they are about.
@@ -77,6 +82,9 @@ func (o Options) permissions() (po permission.Options, err error) {
 		real, err := filepath.EvalSymlinks(full)
 		if err != nil {
 			return po, c.Wrong("permissions.additionalDirectories", d, "the additional directory: "+err.Error())
+		}
+		if link := linkIn([]string{o.Dir}, full); link != "" {
+			return po, c.Wrong("permissions.additionalDirectories", d, throughLink(link, full))
 		}
 		if info, err := os.Stat(real); err != nil || !info.IsDir() {
 			return po, c.Wrong("permissions.additionalDirectories", d, "the additional directory: "+real+" is not a directory")

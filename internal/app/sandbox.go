@@ -37,8 +37,10 @@ var packageCaches = []string{
 type box struct {
 	opts    auto.Options
 	ctx     context.Context // of New, without its end: a session outlives the run that opens it
-	dirs    []string        // that commands may write in, besides the folders below
+	dirs    []string        // that commands may write in, without links, besides the folders below
+	write   []string        // those of dirs that are no roots of the rules
 	home    string
+	own     string                   // the program's own folder
 	cache   string                   // for what programs keep from one session to the next
 	value   func(name string) string // of a variable, as commands have it
 	confine builtin.Confine
@@ -80,19 +82,26 @@ func (o Options) confined() bool { return o.Config.Sandbox.Mode != auto.None }
 func (o Options) box(ctx context.Context, add []string) (*box, error) {
 	s := o.Config.Sandbox
 	b := &box{
-		ctx: context.WithoutCancel(ctx), home: o.User, dirs: append([]string{o.Dir}, add...),
+		ctx: context.WithoutCancel(ctx), home: o.User, own: o.Home, dirs: append([]string{o.Dir}, add...),
 		opts:  auto.Options{Name: s.Mode, Strict: s.Strict, Docker: docker.Options{Image: s.Image}},
 		value: func(name string) string { return cmp.Or(o.commandEnv()[name], o.Getenv(name)) },
 	}
 	b.opts.Denied = b.deny
 	for _, dir := range s.Write {
-		b.dirs = append(b.dirs, o.atHome(dir))
+		full := o.atHome(dir)
+		if link := linkIn(b.dirs, full); link != "" {
+			return nil, o.Config.Wrong("sandbox.write", dir, throughLink(link, full))
+		}
+		b.write = append(b.write, realPath(full))
 	}
+	b.dirs = append(b.dirs, b.write...)
 	base := o.Getenv("XDG_CACHE_HOME")
 	if !filepath.IsAbs(base) && o.User != "" {
 		base = filepath.Join(o.User, ".cache")
 	}
-	b.cache = filepath.Join(base, "cantle", "commands", config.ProjectID(memory.ProjectRoot(o.Dir)))
+	if base != "" {
+		b.cache = filepath.Join(base, "cantle", "commands", config.ProjectID(memory.ProjectRoot(o.Dir)))
+	}
 	b.confine = builtin.Confine{Policy: sandbox.Policy{WriteRoots: b.dirs, NoNetwork: true, Domains: s.AllowedDomains}, Refused: b.takeRefused}
 	for _, path := range s.Hide {
 		b.confine.Policy.Hide = append(b.confine.Policy.Hide, o.atHome(path))
@@ -145,32 +154,6 @@ func (b *box) runner() (sandbox.Runner, error) {
 	return b.run, b.err
 }
 
-// folders makes the folders of the commands' own, and has commands use them.
-func (b *box) folders() (err error) {
-	if b.temp, b.release, err = makeTemp(); err != nil {
-		return err
-	}
-	if !filepath.IsAbs(b.cache) || os.MkdirAll(b.cache, 0o700) != nil {
-		b.cache = b.temp // no home that could be written: what is kept is lost with the session
-	}
-	b.confine.Policy.Temp = b.temp
-	b.confine.Policy.WriteRoots = append(slices.Clip(b.dirs), b.cache)
-	b.confine.Env = map[string]string{}
-	for name, dir := range map[string]string{"TMPDIR": b.temp, "TEMP": b.temp, "TMP": b.temp, "XDG_CACHE_HOME": b.cache, "GOCACHE": filepath.Join(b.cache, "go-build")} {
-		// A cache in which the user lets commands write stays where it is.
-		if v := b.value(name); dir == b.temp || !slices.ContainsFunc(b.dirs, func(root string) bool { return inside(root, v) }) {
-			b.confine.Env[name] = dir
-		}
-	}
-	return nil
-}
-
-// inside reports whether a path is a directory or lies in it.
-func inside(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel)
-}
-
 func (b *box) deny(host, why string) {
 	b.denials.Lock()
 	defer b.denials.Unlock()
@@ -188,10 +171,11 @@ func (b *box) takeRefused() []string {
 	return out
 }
 
-// holds reports whether commands are held in a sandbox, which it opens.
+// holds reports whether commands are held in a sandbox, which it opens, with
+// nothing in it that they must not have.
 func (b *box) holds() bool {
 	run, err := b.runner()
-	return err == nil && run.Info().Confines
+	return err == nil && run.Info().Confines && !b.exposed(run.Info())
 }
 
 // reaches reports whether commands in the sandbox reach some hosts.
@@ -210,11 +194,16 @@ func (b *box) Start(ctx context.Context, c *sandbox.Command) (sandbox.Process, e
 		free.Policy = sandbox.Policy{}
 		return run.Start(ctx, &free)
 	}
+	if err := b.keepOwn(); err != nil {
+		return nil, err
+	}
 	held := *c
 	p := &held.Policy
 	hide, readOnly := b.protect()
+	var absent []string
 	for _, dir := range b.dirs {
 		write, only := sandbox.Git(dir)
+		absent = append(absent, sandbox.GitAbsent(only)...)
 		p.WriteRoots, readOnly = append(slices.Clip(p.WriteRoots), write...), append(readOnly, only...)
 	}
 	p.Hide, p.ReadOnly = append(slices.Clip(p.Hide), hide...), append(slices.Clip(p.ReadOnly), readOnly...)
@@ -222,11 +211,16 @@ func (b *box) Start(ctx context.Context, c *sandbox.Command) (sandbox.Process, e
 		for _, dir := range packageCaches {
 			dir = filepath.Join(b.home, filepath.FromSlash(dir))
 			if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
-				p.WriteRoots = append(p.WriteRoots, dir)
+				p.WriteRoots = append(p.WriteRoots, realPath(dir))
 			}
 		}
 	}
-	return run.Start(ctx, &held)
+	p.WriteRoots = outermost(p.WriteRoots)
+	started, err := run.Start(ctx, &held)
+	if err != nil || !run.Info().ReadOnly {
+		return started, err
+	}
+	return watch(started, absent), nil
 }
 
 // Info is [sandbox.Runner].Info.

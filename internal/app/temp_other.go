@@ -4,8 +4,11 @@ package app
 
 import "os"
 
-// makeTemp makes a temporary folder.
-func makeTemp() (dir string, release func(), err error) {
-	dir, err = os.MkdirTemp("", "cantle-commands-")
+// tempBases are where temporary files are made if not where they usually are.
+var tempBases []string
+
+// makeTemp makes a temporary folder in base.
+func makeTemp(base string) (dir string, release func(), err error) {
+	dir, err = os.MkdirTemp(base, "cantle-commands-")
 	return dir, func() {}, err
 }
