@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -41,8 +42,10 @@ const maxLinks = 40
 
 // follow is where a path leads, link by link, as the system would go: "..",
 // after a link, is above where the link leads. What does not exist is where its
-// folder is. ok is false where the links have no end.
-func follow(fsys FS, path string) (real string, ok bool) {
+// folder is. ok is false where the links have no end. If it goes through the root
+// or the working directory of a process, process is set; with a dir, these are
+// taken to be / and dir.
+func follow(fsys FS, path, dir string) (real string, process, ok bool) {
 	vol := filepath.VolumeName(path)
 	sep := string(filepath.Separator)
 	at := vol + sep
@@ -80,8 +83,13 @@ func follow(fsys FS, path string) (real string, ok bool) {
 			at = next
 			continue
 		}
+		if p, of := ofProcess(next, cmp.Or(dir, at)); of {
+			if process = true; dir != "" {
+				to = p
+			}
+		}
 		if links++; links > maxLinks {
-			return next, false
+			return next, process, false
 		}
 		if filepath.IsAbs(to) {
 			vol = filepath.VolumeName(to)
@@ -90,7 +98,7 @@ func follow(fsys FS, path string) (real string, ok bool) {
 		}
 		rest = append(strings.Split(filepath.ToSlash(to), "/"), rest...)
 	}
-	return at, true
+	return at, process, true
 }
 
 // ways are all paths that a path stands for: as it is written, cleaned, and
@@ -115,11 +123,15 @@ func ways(fsys FS, path, dir string) (out []string, why string) {
 		raw = append(raw, clean)
 	}
 	for _, p := range append(raw, out[1:]...) {
-		real, ok := follow(fsys, p)
+		real, process, ok := follow(fsys, p, "")
+		add(real)
+		if process && ok && dir != "" {
+			real, _, ok = follow(fsys, p, dir)
+			add(real)
+		}
 		if !ok {
 			why = "its symbolic links have no end"
 		}
-		add(real)
 	}
 	return out, why
 }

@@ -101,6 +101,11 @@ func (st *state) ofCommand(c *shell.Command, dir string) []touched {
 				continue
 			default:
 				t = st.path(t, a.Target, dir)
+				for _, d := range c.Dirs { // what leads through a process's own
+					if other := st.path(t, a.Target, d); d != dir && filepath.IsAbs(a.Target) {
+						t.ways = append(slices.Clip(t.ways), other.ways...)
+					}
+				}
 			}
 		case tool.Connect:
 			t = connect(t, a.Target)
@@ -228,6 +233,11 @@ func expand(fsys FS, pattern string) ([]string, bool) {
 func globName(pattern, name string) bool {
 	if strings.HasPrefix(name, ".") && !strings.HasPrefix(strings.TrimPrefix(pattern, `\`), ".") {
 		return false
+	}
+	for _, class := range []string{"[:", "[=", "[."} { // within brackets, where path.Match has them as characters
+		if strings.Contains(pattern, class) {
+			pattern = pattern[:strings.IndexByte(pattern, '[')] + "*"
+		}
 	}
 	ok, err := path.Match(strings.ReplaceAll(pattern, "[!", "[^"), name)
 	return ok || err != nil // what is not understood may match

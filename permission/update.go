@@ -145,7 +145,7 @@ func (g *Gate) apply(session string, u Update) error {
 		s := g.granted(session)
 		added, dropped, roots := slices.Clone(s.added), slices.Clone(s.dropped), slices.Clone(g.roots)
 		for _, d := range cleaned(u.Directories) {
-			real, _ := follow(g.fs, d)
+			real, _, _ := follow(g.fs, d, "")
 			is := func(r string) bool { return r == real || r == d }
 			switch add := u.Type == AddDirectories; {
 			case !u.Destination.session() && add && !slices.Contains(roots, real):

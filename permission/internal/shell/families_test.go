@@ -266,7 +266,7 @@ var families = []struct{ line, want string }{
 	{`dd if=/dev/zero of=/etc/x`, `dd if=/dev/zero of=/etc/x [complete] read=/dev/zero write=/etc/x`},
 	{`tee /etc/x`, `tee /etc/x [complete] write=/etc/x`},
 	{`install -m 755 a /usr/bin/x`, `install -m 755 a /usr/bin/x [complete] write=/usr/bin/x read=/w/a`},
-	{`ln -sf a /etc/x`, `ln -sf a /etc/x [complete] write=/etc/x read=/w/a`},
+	{`ln -sf a /etc/x`, `ln -sf a /etc/x [complete] write=/etc/x read=/w/a read=/etc/x/a read=/etc/x/../a`},
 	{`truncate -s 0 /etc/x`, `truncate -s 0 /etc/x [complete] write=/etc/x`},
 	{`cp a /etc/x`, `cp a /etc/x [complete] write=/etc/x read=/w/a`},
 	{`csplit f 1`, `csplit f 1 [complete] read=/w/f write=/w/xx*`},

@@ -32,6 +32,7 @@ func (w *walker) git(at int) {
 				w.access(at, tool.Read, o.value, true)
 				if o.name == "exec-path" {
 					w.access(at, tool.Exec, o.value, true)
+					w.say(at, Computed, "the commands of git are those that lie in a folder")
 				}
 			}
 		}
@@ -196,8 +197,15 @@ func (w *walker) gitVerb(at int, verb string, rest []Word, a args) {
 		if verb == "clone" && len(all) == 1 {
 			w.access(at, tool.Write, Word{Text: ".", Known: true}, true)
 		}
-	case "add":
+	case "add", "stage", "commit":
+		here := Word{Text: ".", Known: true}
+		if _, ok := a.get("A", "all", "u", "update", "a"); ok && (verb == "commit" || len(all) == 0) {
+			w.access(at, tool.Read, here, true)
+		}
 		for _, o := range all {
+			if strings.HasPrefix(o.Text, ":") { // as :/ and :(top), which may be for anything
+				o = Word{Text: here.Text, Known: o.Known, Start: o.Start, End: o.End}
+			}
 			w.access(at, tool.Read, o, true)
 		}
 	case "apply", "am":

@@ -42,6 +42,21 @@ func (w *walker) jqVariables(at int, rest []Word) []Word {
 	return out
 }
 
+// linked notes what symbolic links lead to, which is from where they lie: in the
+// target, or beside it.
+func (w *walker) linked(at int, target Word, sources []Word) {
+	for _, o := range sources {
+		if strings.HasPrefix(o.Prefix, "/") || target.Text == "" {
+			continue
+		}
+		for _, from := range []string{target.Text + "/", target.Text + "/../"} {
+			o := o
+			o.Text, o.Prefix, o.Known, o.Glob = from+o.Text, from+o.Prefix, o.Known && target.Known, o.Glob || target.Glob
+			w.access(at, tool.Read, o, true)
+		}
+	}
+}
+
 // packs are the ends of the names that programs give what they pack.
 var packs = map[string]string{"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst", "lz4": ".lz4"}
 
@@ -247,6 +262,12 @@ func (w *walker) operands(at int, r row, a args) bool {
 			each(tool.Read, all, true)
 		}
 		each(op, all, true)
+		if _, symbolic := a.get("s", "symbolic", "symbolic-link"); symbolic && r.kind == "link" {
+			if !given && last > 0 {
+				target = a.operands[last]
+			}
+			w.linked(at, target, all)
+		}
 	case "write":
 		each(tool.Write, all, false)
 	case "remove":
