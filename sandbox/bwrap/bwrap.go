@@ -23,11 +23,9 @@
 package bwrap
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -161,13 +159,21 @@ func mounts(p sandbox.Policy, dir string) ([]string, []sandbox.Mark, error) {
 	for _, name := range []string{"sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "driver"} {
 		args = append(args, "--ro-bind-try", "/proc/"+name, "/proc/"+name)
 	}
+	var covered []string
 	if first == "--ro-bind" || p.NoNetwork {
-		covers, err := daemons(roots, tmp)
-		if err != nil {
+		args = append(args, daemons()...)
+		if covered, err = listening(p, roots, tmp); err != nil {
 			return nil, nil, err
 		}
-		args = append(args, covers...)
 	}
+	cover := func(ofRoots bool) {
+		for _, s := range covered {
+			if (first == "--ro-bind" && place.InAny(s, roots)) == ofRoots {
+				args = append(args, "--ro-bind-try", "/dev/null", s)
+			}
+		}
+	}
+	cover(false)
 	tmp.Mounts(func(source, target string, readOnly bool) {
 		how := "--bind"
 		if readOnly {
@@ -206,6 +212,7 @@ func mounts(p sandbox.Policy, dir string) ([]string, []sandbox.Mark, error) {
 	for _, dir := range place.Anchors(roots, append(slices.Clone(p.ReadOnly), p.Hide...)) {
 		args = append(args, "--bind", dir, dir)
 	}
+	cover(true)
 	for _, path := range p.ReadOnly {
 		for _, target := range place.Targets(path, roots) {
 			if tmp.Shows(target) {
@@ -220,11 +227,11 @@ func mounts(p sandbox.Policy, dir string) ([]string, []sandbox.Mark, error) {
 	return append(append(args, hide(within)...), seal(within)...), marks, nil
 }
 
-// daemons covers what others listen at, some with the rights of root.
-func daemons(roots []string, tmp place.Temp) ([]string, error) {
+// daemons covers where the services of a machine listen, some with the rights of
+// root.
+func daemons() []string {
 	var args []string
-	dirs := []string{"/run", "/var/run"}
-	for _, dir := range dirs {
+	for _, dir := range serviceDirs {
 		if fi, err := os.Lstat(dir); err == nil && fi.IsDir() {
 			args = append(args, "--tmpfs", dir)
 		}
@@ -235,18 +242,24 @@ func daemons(roots []string, tmp place.Temp) ([]string, error) {
 	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && place.Under(real, "/run") {
 		args = append(args, "--ro-bind-try", real, real)
 	}
-	// What a command itself listens at is in the directories that are its own.
-	own := slices.DeleteFunc(slices.Clone(roots), func(r string) bool { return r == "/" })
-	listening := slices.DeleteFunc(sockets(), func(s string) bool {
-		return !tmp.Shows(s) || place.InAny(s, slices.Concat(own, dirs, []string{"/dev", "/proc"}))
-	})
-	if len(listening) > maxSockets {
+	return args
+}
+
+var serviceDirs = []string{"/run", "/var/run"}
+
+// listening are the other paths at which somebody listens. What a command itself
+// listens at is in the directories that are its own; where it has a network of
+// its own, it is not seen here, and all there are others.
+func listening(p sandbox.Policy, roots []string, tmp place.Temp) ([]string, error) {
+	skip := append([]string{"/dev", "/proc"}, serviceDirs...)
+	if !p.NoNetwork {
+		skip = append(skip, slices.DeleteFunc(slices.Clone(roots), func(r string) bool { return r == "/" })...)
+	}
+	out := slices.DeleteFunc(place.Sockets(), func(s string) bool { return !tmp.Shows(s) || place.InAny(s, skip) })
+	if len(out) > maxSockets {
 		return nil, fmt.Errorf("%w: more than %d Unix sockets outside /run, too many to cover", sandbox.ErrPolicy, maxSockets)
 	}
-	for _, s := range listening {
-		args = append(args, "--ro-bind-try", "/dev/null", s)
-	}
-	return args, nil
+	return out, nil
 }
 
 // hide puts an empty directory, or a device that may not be opened, in the
@@ -282,29 +295,3 @@ func isDir(path string) bool {
 
 // maxSockets bounds how many sockets are covered one by one.
 const maxSockets = 1000
-
-// sockets are the paths at which somebody listens.
-func sockets() []string {
-	f, err := os.Open("/proc/net/unix")
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	var out []string
-	seen := map[string]bool{}
-	for sc := bufio.NewScanner(f); sc.Scan(); {
-		// Num RefCount Protocol Flags Type St Inode Path
-		if i := strings.IndexByte(sc.Text(), '/'); i > 0 {
-			real, err := filepath.EvalSymlinks(sc.Text()[i:])
-			if err != nil {
-				continue
-			}
-			if fi, err := os.Lstat(real); err == nil && fi.Mode()&fs.ModeSocket != 0 && !seen[real] {
-				seen[real] = true
-				out = append(out, real)
-			}
-		}
-	}
-	slices.Sort(out)
-	return out
-}

@@ -184,6 +184,14 @@ func (c *confiner) args(cmd *sandbox.Command) ([]string, error) {
 			}
 		}
 	}
+	if p.NoNetwork {
+		// A container has a network of its own: who listens here is another.
+		for _, s := range place.Sockets() {
+			if place.InAny(s, seen) {
+				mounts.put(s, bind("/dev/null", s, "readonly"))
+			}
+		}
+	}
 	for _, h := range place.Resolve(p.Hide) {
 		if !place.InAny(h, seen) {
 			continue
@@ -202,7 +210,9 @@ func (c *confiner) args(cmd *sandbox.Command) ([]string, error) {
 
 // mounts are those of a container, of which an engine takes no two at one place:
 // the later one of two counts.
-type mounts struct{ list []struct{ target, text string } }
+type mounts struct {
+	list []struct{ target, text string }
+}
 
 func (m *mounts) put(target, text string) {
 	for i := range m.list {

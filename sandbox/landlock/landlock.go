@@ -66,7 +66,7 @@ func (c *confiner) Info() sandbox.Info {
 		"modes, times and attributes of files outside can be changed where the user may",
 		"/tmp is this machine's: temporary files can be made in the folder that TMPDIR names alone",
 		"there is no list of domains: the network is on or off, and where it is off, so is this machine's own",
-		"other processes can be seen", "there is no shared memory in /dev/shm, which some programs need, such as Python's multiprocessing",
+		"other processes can be seen", "there is no shared memory, in /dev/shm or of System V, which some programs need, such as Python's multiprocessing",
 		"a command cannot signal what an earlier one left running",
 	}
 	if c.abi < confine.ABIUnix {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -88,6 +90,29 @@ func attack(name string, args []string) error {
 			errs = append(errs, err)
 		}
 		return errors.Join(errs...)
+	case "limits": // low ones end a process, or what it writes
+		pid, err := strconv.Atoi(args[0])
+		if err != nil {
+			return err
+		}
+		return unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 7, Max: 7}, nil)
+	case "memory":
+		id, err := strconv.Atoi(args[0])
+		if err != nil {
+			return err
+		}
+		b, err := unix.SysvShmAttach(id, 0, 0)
+		if err != nil {
+			return err
+		}
+		b[0] = 1
+		return unix.SysvShmDetach(b)
+	case "namespace":
+		cmd := exec.Command("/proc/self/exe", attackName, "nothing")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET}
+		return cmd.Run()
+	case "nothing":
+		return nil
 	case "truncate":
 		return unix.Truncate(args[0], 0)
 	case "supervisor": // what watches over the command, if it can be seen

@@ -15,6 +15,8 @@ import (
 	"time"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/cantle-dev/cantle/sandbox"
 )
 
@@ -42,6 +44,8 @@ type stage struct {
 	sock, dgram, abstract string
 	victim                *exec.Cmd
 	hits                  atomic.Int64
+	memory                int    // of System V, that is
+	shared                []byte // here
 	self, from, temp      string
 }
 
@@ -130,6 +134,19 @@ func newStage(t *testing.T, o EscapeOptions) *stage {
 	hit(listen("unix", s.sock))
 	hit(listen("unix", s.abstract))
 	packets(net.ListenPacket("unixgram", s.dgram))
+	hit(listen("unix", s.ws+"/in"))
+	if s.memory, err = unix.SysvShmGet(unix.IPC_PRIVATE, 4096, unix.IPC_CREAT|0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s.shared, err = unix.SysvShmAttach(s.memory, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, err := unix.SysvShmCtl(s.memory, unix.IPC_RMID, nil)
+		if err := errors.Join(err, unix.SysvShmDetach(s.shared)); err != nil {
+			t.Error(err)
+		}
+	})
 	s.victim = exec.Command("/bin/sleep", "300")
 	s.victim.Env = []string{"SECRET=" + secret}
 	if err := s.victim.Start(); err != nil {
@@ -222,12 +239,20 @@ func escapes() []escape {
 		{name: "a Unix socket by a link", script: `ln -s "$SOCK" "$WS/l"; "$SELF" sandboxtest-attack unix "$WS/l"`, did: hit},
 		{name: "an abstract socket", script: `"$SELF" sandboxtest-attack unix "$ABSTRACT"`, did: hit},
 		{name: "a pair of sockets", script: `"$SELF" sandboxtest-attack pair "$DGRAM"`, did: hit},
+		{name: "a Unix socket in the workspace", script: `"$SELF" sandboxtest-attack unix "$WS/in"`, did: hit},
 		{name: "another kind of socket", script: `"$SELF" sandboxtest-attack family && : >"$WS/ok"`, did: ok, may: true},
 		{name: "a ring", script: `"$SELF" sandboxtest-attack ring && : >"$WS/ok"`, did: ok, may: true},
 
 		{name: "a signal", script: `kill -9 $VICTIM`, did: func(s *stage) bool { return !Alive(s.victim.Process.Pid) }},
 		{name: "a signal to all", script: `kill -9 -1`, did: func(s *stage) bool { return !Alive(s.victim.Process.Pid) }, root: true, may: true},
 		{name: "the supervisor", script: `"$SELF" sandboxtest-attack supervisor && : >"$WS/ok"`, did: ok, may: true},
+
+		{name: "another's limits", script: `"$SELF" sandboxtest-attack limits $VICTIM`, did: func(s *stage) bool {
+			var l unix.Rlimit
+			return unix.Prlimit(s.victim.Process.Pid, unix.RLIMIT_NOFILE, nil, &l) == nil && l.Cur == 7
+		}},
+		{name: "memory that is shared", script: `"$SELF" sandboxtest-attack memory $MEMORY`, did: func(s *stage) bool { return s.shared[0] != 0 }},
+		{name: "another user in a namespace", script: `"$SELF" sandboxtest-attack namespace && : >"$WS/ok"`, did: ok, may: true},
 
 		{name: "a protected file", script: `echo x >"$WS/.git/hooks/pre-commit"`, did: hook, when: readOnly},
 		{name: "a protected file that is removed", script: `rm -rf "$WS/.git"`, did: hook, when: readOnly},
@@ -325,7 +350,7 @@ func (s *stage) run(t *testing.T, run sandbox.Runner, p sandbox.Policy, script s
 	env := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 	for k, v := range map[string]string{
 		"OUT": s.out, "WS": s.ws, "SECRETS": s.secrets, "SELF": s.self, "TCP": s.tcp, "UDP": s.udp, "SOCK": s.sock,
-		"DGRAM": s.dgram, "ABSTRACT": s.abstract, "VICTIM": strconv.Itoa(s.victim.Process.Pid), "TMPDIR": s.ws + "/tmp", "FROM": s.from,
+		"DGRAM": s.dgram, "ABSTRACT": s.abstract, "VICTIM": strconv.Itoa(s.victim.Process.Pid), "TMPDIR": s.ws + "/tmp", "FROM": s.from, "MEMORY": strconv.Itoa(s.memory),
 	} {
 		env = append(env, k+"="+v)
 	}

@@ -60,8 +60,16 @@ var denied = []uint32{
 	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
 }
 
+// shared are the ways to memory, queues and semaphores that are of the whole
+// machine and have no path: those of other programs of this user are among them.
+var shared = []uint32{
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
+	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+}
+
 // missing are told to be not there, so that programs use what they used before.
-var missing = []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
+// The flags of clone3 are out of a filter's sight.
+var missing = []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_CLONE3}
 
 // Offsets in struct seccomp_data; of an argument the half that an int has.
 const (
@@ -69,6 +77,7 @@ const (
 	offArch = 4
 	offArg0 = 16
 	offArg1 = 24
+	offArg2 = 32
 )
 
 const x32Bit = 0x40000000
@@ -101,6 +110,32 @@ func filter(s Spec) []unix.SockFilter {
 		unless(nr, 1)
 		ret(refuse(unix.EPERM))
 	}
+	if s.Landlock { // and so there is no namespace of these
+		for _, nr := range shared {
+			unless(nr, 1)
+			ret(refuse(unix.EPERM))
+		}
+	}
+	// In a namespace of its own a command would be root, which opens much more of
+	// the kernel to it.
+	for _, nr := range []uint32{unix.SYS_UNSHARE, unix.SYS_CLONE} {
+		unless(nr, 4)
+		load(offArg0)
+		p = append(p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jf: 1, K: unix.CLONE_NEWUSER})
+		ret(refuse(unix.EPERM))
+		load(offNr)
+	}
+	// Limits of others: a new one ends them, or what they write.
+	unless(unix.SYS_PRLIMIT64, 9)
+	load(offArg0)
+	unless(0, 1)
+	ret(unix.SECCOMP_RET_ALLOW)
+	load(offArg2)
+	unless(0, 3)
+	load(offArg2 + 4)
+	unless(0, 1)
+	ret(unix.SECCOMP_RET_ALLOW) // it is but looked at
+	ret(refuse(unix.EPERM))
 	// A kind of socket that is not known to be harmless is refused: among others
 	// those to the machine's host and to the kernel's own services.
 	var families []uint32
