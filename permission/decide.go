@@ -239,7 +239,7 @@ func (st *state) risk(t touched) string {
 			return why
 		}
 	}
-	if t.tree && t.op == tool.Write {
+	if t.tree && t.op == tool.Write && (t.command == nil || !slices.Contains(sourcesOnly, t.command.Name())) {
 		for _, w := range t.ways {
 			for _, root := range st.roots {
 				if within(w, root) {
@@ -253,6 +253,10 @@ func (st *state) risk(t touched) string {
 	}
 	return ""
 }
+
+// sourcesOnly are programs that, given a folder, change the files of a project in
+// it, or their modes, and nothing in the folder of a repository.
+var sourcesOnly = []string{"git", "gofmt", "goimports", "gofumpt", "prettier", "eslint", "biome", "ruff", "black", "isort", "rubocop", "rustfmt", "dprint", "chmod", "chown"}
 
 // namesOnly are programs that look at the names in a folder, and not into files.
 var namesOnly = []string{"ls", "find", "fd", "du", "tree", "exa", "eza"}

@@ -3,17 +3,19 @@ package permission
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cantle-dev/cantle/permission/internal/gitconfig"
 	"github.com/cantle-dev/cantle/permission/internal/shell"
+	"github.com/cantle-dev/cantle/tool"
 )
 
 // gitRuns says what a command of git would run because of the configuration
 // that lies in the repository, or "". A rule for the command does not cover it:
 // who allows "git status" everywhere does not allow what any repository has it
 // run.
-func (st *state) gitRuns(c *shell.Command) string {
+func (st *state) gitRuns(c *shell.Command, before []touched) string {
 	if c.Name() != "git" || c.Doubt {
 		return ""
 	}
@@ -25,6 +27,9 @@ func (st *state) gitRuns(c *shell.Command) string {
 		return "run git in a folder that cannot be known, whose configuration may have it run anything"
 	}
 	for _, dir := range dirs {
+		if t, ok := st.remade(dir, before); ok && verb != "init" && verb != "clone" {
+			return fmt.Sprintf("run git in %s, whose configuration may have it run anything: the line itself may write that, as %s", dir, t.shown)
+		}
 		for _, s := range gitconfig.Runs(dir) {
 			if s.When == gitconfig.Remote && !c.Network || s.When == gitconfig.Alias && s.Name != "alias."+verb && !strings.HasPrefix(s.Name, "alias."+verb+".") {
 				continue
@@ -71,3 +76,36 @@ func gitDirs(c *shell.Command) (verb string, dirs []string, ok bool) {
 	}
 	return "", dirs, ok
 }
+
+// inRepository are names of what makes a folder one that git takes for
+// a repository, and of its configuration.
+var inRepository = []string{"HEAD", "config", "config.worktree", "commondir", "objects", "refs", ".git"}
+
+// remade reports whether what is touched may make a repository of a folder that
+// git is to run in, or of one that it lies in. Where one is already, to write in
+// it is asked about anyway.
+func (st *state) remade(dir string, before []touched) (touched, bool) {
+	at := filepath.Clean(dir)
+	for _, t := range before {
+		if t.op != tool.Write || t.command != nil && slices.Contains(foldersOnly, t.command.Name()) {
+			continue
+		}
+		for _, w := range t.ways {
+			folder := at
+			switch {
+			case t.tree && within(w, at): // all of it may come from elsewhere
+			case slices.Contains(inRepository, filepath.Base(w)) && within(filepath.Dir(w), at):
+				folder = filepath.Dir(w)
+			default:
+				continue
+			}
+			if !gitconfig.Has(folder) {
+				return t, true
+			}
+		}
+	}
+	return touched{}, false
+}
+
+// foldersOnly are programs that make nothing that git could read.
+var foldersOnly = []string{"mkdir", "touch", "git"}

@@ -77,6 +77,53 @@ func TestGitOfARepository(t *testing.T) {
 	}
 }
 
+// A line can make the repository that git then runs in.
+func TestGitOfARepositoryThatTheLineMakes(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".git/objects", ".git/refs", "sub", "testdata/evil"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var allow []string
+	for _, name := range []string{"git", "cd", "cp", "mv", "mkdir", "echo", "printf", "tar", "touch", "rm", "rsync", "unzip"} {
+		allow = append(allow, "Bash("+name+":*)")
+	}
+	g, err := permission.New(permission.Options{Roots: []string{dir}, Rules: permission.Rules{Allow: allow}, Mode: permission.AcceptEdits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for command, want := range map[string]permission.Effect{
+		"cp -r testdata/evil x && cd x && git status":                                             permission.Ask,
+		"cp -r testdata/evil x && git -C x status":                                                permission.Ask,
+		"cp -r testdata/evil x; git --git-dir=x status":                                           permission.Ask,
+		"mv testdata/evil x && cd x/y && git status":                                              permission.Ask,
+		"mkdir -p sub/objects sub/refs; echo x > sub/HEAD; echo y > sub/config; cd sub; git diff": permission.Ask,
+		"cd sub && mkdir objects refs && echo ref > HEAD && printf x > config && git log":         permission.Ask,
+		"cd sub && tar xf ../testdata/evil.tar && git status":                                     permission.Ask,
+		"unzip testdata/evil.zip -d sub; git -C sub status":                                       permission.Ask,
+		"cp testdata/config sub/config; (cd sub/objects && git status)":                           permission.Ask,
+		"cp -r testdata/evil x && git status":                                                     permission.Allow,
+		"echo x > config && git add config":                                                       permission.Allow,
+		"echo x > a && git add a && git commit -m x":                                              permission.Allow,
+		"cd sub && echo x > a && git add a":                                                       permission.Allow,
+		"mkdir x && cd x && git init && git status":                                               permission.Allow,
+		"cp -r testdata/a . && git status":                                                        permission.Allow,
+		"cd sub && git status":                                                                    permission.Allow,
+		"rm -f config && git status":                                                              permission.Allow,
+	} {
+		if v := g.ExplainCommand(command, dir); v.Effect != want {
+			t.Errorf("%s: %s, not %s: %s", command, v.Effect, want, v.Reason)
+		}
+	}
+}
+
 // TestChosenHosts: a search service on this machine is asked about as any host
 // is, and is no way to what else is there.
 func TestChosenHosts(t *testing.T) {

@@ -19,7 +19,7 @@ func (st *state) analyse(text, dir string) *line {
 	a, _ := shell.Analyse(text, shell.Options{Dir: dir, Home: st.g.o.Home})
 	l := &line{analysis: a, of: make([][]touched, len(a.Commands)), git: make([]string, len(a.Commands))}
 	for i := range a.Commands {
-		l.git[i] = st.gitRuns(&a.Commands[i])
+		l.git[i] = st.gitRuns(&a.Commands[i], l.touched)
 		l.of[i] = st.ofCommand(&a.Commands[i], dir)
 		l.touched = append(l.touched, l.of[i]...)
 	}

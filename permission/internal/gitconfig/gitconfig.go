@@ -61,6 +61,13 @@ func Runs(dir string) []Setting {
 	}
 }
 
+// Has reports whether git finds the folder of a repository in a directory, under
+// the name that such a folder has there.
+func Has(dir string) bool {
+	folder, ok := folderOf(dir)
+	return ok && folder != dir
+}
+
 // folderOf is the folder of the repository that is at a directory.
 func folderOf(at string) (string, bool) {
 	dot := filepath.Join(at, ".git")

@@ -35,7 +35,7 @@ less        opaque  k<* lesskey-file<* lesskey-src<* o> O> log-file> LOG-FILE> t
 more        read    d f l p c s u n:
 tar         tar     f: file: C: directory: T<* files-from<* X< exclude-from< I!* use-compress-program!* F!* info-script!* new-volume-script!* to-command!* checkpoint-action:* rsh-command!* rmt-command!* g> listed-incremental> exclude: strip-components: transform: xform: owner: group: mode: mtime: b: H: format: K: L: N: V: index-file> volno-file> checkpoint= level: c x t r u A d z j J Z a v p P h k m o s w W S O O l i B create extract get list append update concatenate diff compare delete gzip bzip2 xz zstd lzma auto-compress verbose preserve-permissions absolute-names dereference keep-old-files overwrite to-stdout one-file-system wildcards no-same-owner remove-files numeric-owner
 zip         last    TT!* unzip-command!* r q x: i: j y u m d: T 0 1 9 e P: b:
-unzip       unzip   d> o n q l t v p c j x: Z a
+unzip       unzip   d: o n q l t v p c j x: Z a
 7z          opaque
 cpio        opaque  F: rsh-command!* to-stdout
 git         git

@@ -195,7 +195,9 @@ func (w *walker) gitVerb(at int, verb string, rest []Word, a args) {
 			}
 		}
 		if verb == "clone" && len(all) == 1 {
-			w.access(at, tool.Write, Word{Text: ".", Known: true}, true)
+			name := strings.TrimSuffix(strings.TrimSuffix(strings.TrimRight(all[0].Text, "/"), "/.git"), ".git")
+			name = name[strings.LastIndexAny(name, "/:")+1:]
+			w.access(at, tool.Write, Word{Text: name, Prefix: name, Known: all[0].Known && !listed(" . .. ", name) && name != "", Start: all[0].Start, End: all[0].End}, true)
 		}
 	case "add", "stage", "commit":
 		here := Word{Text: ".", Known: true}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -40,6 +41,31 @@ func (w *walker) jqVariables(at int, rest []Word) []Word {
 		}
 	}
 	return out
+}
+
+// into notes what is written where sources are copied or moved to: in a target that
+// is certain to be a folder, what has their names.
+func (w *walker) into(at int, target Word, sources []Word, a args, folder bool) {
+	_, whole := a.get("parents", "T", "no-target-directory")
+	folder = folder || target.Text == "." || target.Text == ".." || strings.HasSuffix(target.Text, "/") || strings.HasSuffix(target.Text, "/.") || strings.HasSuffix(target.Text, "/..")
+	names := make([]Word, 0, len(sources))
+	for _, o := range sources {
+		name := path.Base(o.Text)
+		if !o.Known || o.Glob || o.Many || listed(" . .. / ", name) {
+			whole = true
+			break
+		}
+		o.Text = strings.TrimSuffix(target.Text, "/") + "/" + name
+		o.Prefix, o.Known, o.Glob = o.Text, target.Known, target.Glob
+		names = append(names, o)
+	}
+	if whole || !folder || a.unknown || !target.Known || target.Glob || target.Many || len(names) == 0 {
+		w.access(at, tool.Write, target, true)
+		return
+	}
+	for _, o := range names {
+		w.access(at, tool.Write, o, true)
+	}
 }
 
 // linked notes what symbolic links lead to, which is from where they lie: in the
@@ -243,7 +269,7 @@ func (w *walker) operands(at int, r row, a args) bool {
 	case "copy", "move", "link":
 		target, given := a.get("t", "target-directory")
 		if given {
-			w.access(at, tool.Write, target, true)
+			w.into(at, target, all, a, true)
 		} else if last >= 0 {
 			if _, dirs := a.get("d", "directory"); dirs && name == "install" {
 				each(tool.Write, all, true)
@@ -252,7 +278,7 @@ func (w *walker) operands(at int, r row, a args) bool {
 			if last == 0 && r.kind == "link" {
 				each(tool.Write, []Word{{Text: ".", Known: true}}, true)
 			} else {
-				w.access(at, tool.Write, all[last], true)
+				w.into(at, all[last], all[:last], a, false)
 				all = all[:last]
 			}
 		}
@@ -344,8 +370,12 @@ func (w *walker) operands(at int, r row, a args) bool {
 		}
 	case "unzip":
 		each(tool.Read, all[:min(1, len(all))], false)
-		if _, ok := a.get("d"); !ok && !lists("unzip", a) {
-			w.access(at, tool.Write, Word{Text: ".", Known: true}, true)
+		into, ok := a.get("d")
+		if !ok {
+			into = Word{Text: ".", Known: true}
+		}
+		if ok || !lists("unzip", a) {
+			w.access(at, tool.Write, into, true)
 		}
 	case "tar":
 		w.tar(at, a)

@@ -127,7 +127,7 @@ func TestWhatLinesDo(t *testing.T) {
 		{"node x.js", "read=/w/x.js exec=x.js"},
 		// What is touched.
 		{"cp -r a b", "[complete] write=/w/b read=/w/a"},
-		{"cp -t d a", "[complete] write=/w/d read=/w/a"},
+		{"cp -t d a", "[complete] write=/w/d/a read=/w/a"},
 		{"mv a b", "write=/w/b read=/w/a write=/w/a"},
 		{"rm -rf a", "[complete] write=/w/a"},
 		{"mkdir -p a", "[complete] write=/w/a"},
