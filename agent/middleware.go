@@ -39,6 +39,9 @@ type Middleware struct {
 	// Tool wraps the execution: it may observe, time, or answer from a cache.
 	// The input is sealed by now: the loop refuses a call whose input changed.
 	Tool func(next ToolFunc) ToolFunc
+	// Question sees each question before it is shown, recorded or put to anyone,
+	// and may change what it shows: its Data and its Call's Preview.
+	Question func(ctx context.Context, t *Turn, q *Question)
 	// Ask wraps every question to the user, and may answer it first.
 	Ask func(next AskFunc) AskFunc
 	// Stop sees a run that is about to finish well. Parts that it returns are

@@ -62,6 +62,13 @@ func (t *Turn) Ask(ctx context.Context, q *Question) (*Answer, error) {
 		q.ID = t.r.opts.NewID()
 	}
 	q.Path = t.Path
+	own := *q
+	q = &own
+	for _, m := range t.r.mws {
+		if m.Question != nil {
+			m.Question(ctx, t, q)
+		}
+	}
 	if a, ok := t.r.recalled(q); ok {
 		return t.answered(q, a), nil
 	}
