@@ -130,6 +130,7 @@ func (o Options) bash(ctx context.Context, in bashIn) (*tool.Result, error) {
 	if c.Progress != nil && !in.Background {
 		out.show = func(s string) { c.Show(llm.Text{Text: s}) }
 	}
+	out.through(o.Filter)
 	how := o.confine(c.Access)
 	env := how.env(o)
 	p, err := o.Runner.Start(ctx, &sandbox.Command{
@@ -211,6 +212,7 @@ func (o Options) exited(session string, j *job) (*tool.Result, error) {
 	case <-j.p.Done():
 		j.out.close()
 	case <-timer.C:
+		j.out.release()
 		left = len(j.p.PIDs()) > 0
 	}
 	text, cutOff := j.body()

@@ -44,6 +44,8 @@ type capture struct {
 	dir   func() (string, error) // where the file is made; nil is nowhere
 	quota *quota
 	show  func(string) // new output, as it comes; nil is nobody
+	// filter is what output passes first; nil is nothing.
+	filter io.WriteCloser
 
 	mu    sync.Mutex
 	head  []byte // the first outputHead bytes
@@ -61,8 +63,28 @@ type capture struct {
 	shown  time.Time  // when something was last shown; mu
 }
 
+// through has all output pass a filter first.
+func (c *capture) through(filter func(io.Writer) io.WriteCloser) {
+	if filter != nil {
+		c.filter = filter(keeper{c})
+	}
+}
+
+// keeper takes what has passed the filter.
+type keeper struct{ c *capture }
+
+func (k keeper) Write(p []byte) (int, error) { return k.c.keep(p) }
+
 // Write never fails: a full disk must not end a command.
 func (c *capture) Write(p []byte) (int, error) {
+	if c.filter == nil {
+		return c.keep(p)
+	}
+	_, _ = c.filter.Write(p) // keep never fails
+	return len(p), nil
+}
+
+func (c *capture) keep(p []byte) (int, error) {
 	now := time.Now()
 	c.mu.Lock()
 	if c.total+int64(len(p)) > outputBytes {
@@ -288,8 +310,16 @@ func (c *capture) fromFile(offset int64) []byte {
 	return b[:n]
 }
 
+// release takes what the filter keeps back.
+func (c *capture) release() {
+	if c.filter != nil {
+		_ = c.filter.Close() // keep never fails
+	}
+}
+
 // close is called when no more will come.
 func (c *capture) close() {
+	c.release()
 	c.mu.Lock()
 	c.done = true
 	if c.file != nil {

@@ -1,11 +1,11 @@
 package builtin
 
 import (
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
-	"sync"
+
+	"github.com/cantle-dev/cantle/internal/x/secretshape"
 )
 
 // What of the program's environment a command gets. Nothing else is passed,
@@ -57,16 +57,6 @@ func holdsLogin(v string) bool {
 	}
 }
 
-// keyShape is what the keys of common services look like. Only a whole value
-// is compared, since a part of a path may look like anything.
-var keyShape = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:` + strings.Join([]string{
-		`(?:sk|rk|pk)[-_][\w-]{16,}`, `gh[a-z]_\w{20,}`, `github_pat_\w{20,}`, `glpat-[\w-]{16,}`, `(?:AKIA|ASIA)[0-9A-Z]{12,}`,
-		`AIza[\w-]{30,}`, `ya29\.[\w-]+`, `xox[a-z]-[\w-]+`, `(?:hf|gsk|xai|r8|nvapi|pplx|csk|fw|tgp_v1)[-_][\w-]{20,}`,
-		`eyJ[\w-]{10,}\.[\w-]+\.[\w-]*`, `(?s)-----BEGIN .*`,
-	}, "|") + `)$`)
-})
-
 // validName refuses what would not be one variable, or would define a function
 // in the shell.
 func validName(name string) bool {
@@ -89,7 +79,7 @@ func valueOf(env []string, name string) string {
 func environment(all []string, add map[string]string, hidden []string) []string {
 	set := map[string]string{}
 	may := func(name, value string) bool {
-		return validName(name) && strings.IndexByte(value, 0) < 0 && !keyShape().MatchString(strings.TrimSpace(value)) &&
+		return validName(name) && strings.IndexByte(value, 0) < 0 && !secretshape.Is(strings.TrimSpace(value)) &&
 			!credentialLike(name) && !slices.ContainsFunc(hidden, func(h string) bool { return strings.EqualFold(h, name) })
 	}
 	for _, kv := range all {

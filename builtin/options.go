@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"io"
 
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/sandbox"
@@ -47,6 +48,11 @@ type Options struct {
 	// OutputDir is the folder for the whole outputs of a session; nil keeps
 	// none.
 	OutputDir func(session string) (string, error)
+	// Filter, if there is one, is what the output of a command passes through
+	// before it is shown or kept anywhere. What it returns may keep back what it
+	// needs to see the rest of; Close writes that, when the command has exited,
+	// and may be called again. It must be safe for concurrent use.
+	Filter func(w io.Writer) io.WriteCloser
 	// Web configures WebFetch and WebSearch.
 	Web WebOptions
 }
