@@ -16,6 +16,9 @@
 // It keeps keys from getting out by accident. A command that wants to can
 // disguise one in ways that nothing finds: what it can read, the permissions and
 // the sandbox decide.
+//
+// [Known] collects keys that are got one after the other, and a [Redactor] has
+// what else is needed to keep them out of files, of exports and of output.
 package guard
 
 import (
@@ -72,7 +75,7 @@ func (r *Redactor) finders() []*finder {
 	}
 	keys := r.opts.Keys()
 	k := r.found.Load()
-	if k == nil || !slices.Equal(k.keys, keys) {
+	if k == nil || !slices.Equal(k.keys, keys) { // equal strings are mostly the same ones
 		k = &known{slices.Clone(keys), newFinders(keys)}
 		r.found.Store(k)
 	}

@@ -235,3 +235,25 @@ func TestJSON(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestKnown(t *testing.T) {
+	t.Parallel()
+	var k guard.Known
+	r := guard.New(guard.Options{Keys: k.Keys})
+	k.Add("short", "1234567")
+	if k.Keys() != nil {
+		t.Error(k.Keys())
+	}
+	k.Add("a", "12345678")
+	before := k.Keys()
+	k.Add("b", "12345678")
+	k.Add("a", "abcdefgh")
+	if got := r.Text("12345678 abcdefgh"); got != "[key of a] [key of a]" || len(before) != 1 || len(k.Keys()) != 2 {
+		t.Errorf("%s, %v, %v", got, before, k.Keys())
+	}
+	var none *guard.Known
+	none.Add("a", "12345678")
+	if none.Keys() != nil {
+		t.Error("a key is in nothing")
+	}
+}
