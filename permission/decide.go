@@ -261,11 +261,11 @@ var sourcesOnly = []string{"git", "gofmt", "goimports", "gofumpt", "prettier", "
 // namesOnly are programs that look at the names in a folder, and not into files.
 var namesOnly = []string{"ls", "find", "fd", "du", "tree", "exa", "eza"}
 
-// holdsSecrets says why a folder outside of the workspace is asked about with
-// all that is in it: for what is sensitive in the user's home.
+// holdsSecrets says why a folder outside of the workspace, or of one that is the
+// whole home directory, is asked about with all that is in it: for what is sensitive in the user's home.
 func (st *state) holdsSecrets(t touched) string {
 	home := st.g.o.Home
-	if home == "" || t.op != tool.Write && t.command != nil && slices.Contains(namesOnly, t.command.Name()) || st.inside(t, st.roots) {
+	if home == "" || t.op != tool.Write && t.command != nil && slices.Contains(namesOnly, t.command.Name()) || st.inside(t, st.projects()) {
 		return ""
 	}
 	op := t.op
@@ -289,6 +289,12 @@ func (st *state) holdsSecrets(t touched) string {
 		}
 	}
 	return ""
+}
+
+// projects are the roots of the workspace without those that the home directory
+// lies in: what is in them is not for that the project's.
+func (st *state) projects() []string {
+	return slices.DeleteFunc(slices.Clone(st.roots), func(root string) bool { return within(root, st.g.o.Home) })
 }
 
 // hit is how a rule meets a call.

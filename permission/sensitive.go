@@ -66,7 +66,7 @@ var sensitivePaths = map[kind][]string{
 	},
 	runs: {
 		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout",
-		".gitconfig", ".gitmodules", ".ripgreprc", ".mcp.json", ".claude.json", ".inputrc", ".xprofile", ".pam_environment",
+		".gitconfig", ".gitmodules", ".ripgreprc", ".yarnrc.yml", ".cargo/config", ".cargo/config.toml", ".bazelrc", ".mcp.json", ".claude.json", ".inputrc", ".xprofile", ".pam_environment",
 		".git/", "git~1/", ".hg/", ".config/", ".cantle/", ".claude/", ".husky/", ".vscode/", ".idea/", ".local/bin/", "Library/LaunchAgents/", "/etc/", "/private/etc/", "/proc/sys/",
 		// What other agents and editors run, and what runs when the project is opened, committed or pushed.
 		".agents/", ".cursor/", ".gemini/", ".codex/", ".zed/", ".fleet/", ".devcontainer/", ".pre-commit-config.yaml", ".lefthook.yml", "lefthook.yml",

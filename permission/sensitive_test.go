@@ -48,7 +48,7 @@ func TestSensitivePaths(t *testing.T) {
 		"/home/u/.aws/credentials": both, "/home/u/.netrc": both, "/home/u/_netrc": both, "/home/u/.docker/config.json": both, "/home/u/.kube/config": both,
 		"/home/u/.config/gh/hosts.yml": both, "/home/u/.config/gcloud/access_tokens.db": both, "/home/u/.config/rclone/rclone.conf": both,
 		"/home/u/.config/nvim/init.lua": write, "/home/u/.config/ghostty/config": write, "/home/u/.config/hub": both, "/home/u/.config/hubs": write,
-		"/home/u/.cargo/credentials": both, "/home/u/.cargo/credentials.toml": both, "/home/u/.cargo/config": none,
+		"/home/u/.cargo/credentials": both, "/home/u/.cargo/credentials.toml": both, "/home/u/.cargo/config": write, "/w/.cargo/config.toml": write, "/w/.yarnrc.yml": write, "/w/.cargo/audit.toml": none, "/w/cargo/config.toml": none,
 		"/w/.env": both, "/w/sub/.env.local": both, "/w/prod.env": both, "/w/.envrc": both, "/w/.ENV": both, "/w/.env. ": both, "/w/.env::$DATA": both,
 		"/w/.e\u200cnv": both, "/w/.\u017fsh/x": both, "/w/x/../.env": both, "/w/.env/../a": none, "/w/./.env": both,
 		"/w/.env.example": none, "/w/.env.SAMPLE": none, "/w/.ssh/.env.example": both, "/w/.environment": none, "/w/env": none, "/w/my.env.go": none,
