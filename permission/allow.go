@@ -180,6 +180,9 @@ func (d *decision) line(l *line, v *Verdict) (by *rule) {
 		}
 		if !c.Passes {
 			r := d.command(c)
+			if r == nil {
+				r = d.byWrapper(l, c)
+			}
 			switch {
 			case r == nil:
 				need("run "+show(c), Span{c.Start, c.End})
@@ -229,6 +232,40 @@ func (d *decision) command(c *shell.Command) *rule {
 			}
 			if sure, _ := r.command.matches(text); sure {
 				return r
+			}
+		}
+	}
+	return nil
+}
+
+// byWrapper is the allow rule for a command that runs c by its own last words, if
+// the rule names c too, as "npx tsc:*" does: who writes npx:* does not allow what
+// npx may be given.
+func (d *decision) byWrapper(l *line, c *shell.Command) *rule {
+	if len(c.Via) == 0 || len(c.Words) == 0 || len(c.Assigns) > 0 {
+		return nil
+	}
+	for i := range l.analysis.Commands {
+		o := &l.analysis.Commands[i]
+		if o == c {
+			break
+		}
+		n := len(o.Words) - len(c.Words)
+		if o.Doubt || n <= 0 || !slices.EqualFunc(o.Words[n:], c.Words, func(a, b shell.Word) bool { return a.Known && a.Start == b.Start && a.Text == b.Text }) {
+			continue
+		}
+		text, ok := ruled(o)
+		if !ok {
+			continue
+		}
+		for _, set := range d.st.sets {
+			for _, r := range set.allow {
+				if r.command == nil || r.command.names() <= n {
+					continue
+				}
+				if sure, _ := r.command.matches(text); sure {
+					return r
+				}
 			}
 		}
 	}

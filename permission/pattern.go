@@ -110,6 +110,20 @@ func (p *pattern) matches(subject []byte) (sure, perhaps bool) {
 	return false, false
 }
 
+// names is how many words the pattern begins with that are without stars.
+func (p *pattern) names() int {
+	n := 0
+	for _, s := range p.steps {
+		switch {
+		case s.star != noStar:
+			return n
+		case s.c == wordEnd:
+			n++
+		}
+	}
+	return n + 1
+}
+
 // simulate runs the pattern over the subject, all ways at once. With loose,
 // what is hidden may be anything; without, only a star stands for it.
 func (p *pattern) simulate(subject []byte, loose bool) bool {
