@@ -162,8 +162,8 @@ func join(dir, name string) string {
 // maxGlob bounds the files that a pattern stands for.
 const maxGlob = 512
 
-// globbed is what a pattern of a command line stands for now, and the names of
-// secrets that it would also stand for.
+// globbed is what a pattern of a command line stands for now. One for hidden files
+// stands for all names of secrets too, whether they are there or not.
 func (st *state) globbed(t touched, pattern, dir string) []touched {
 	if !filepath.IsAbs(pattern) {
 		t.why = "where it lies is not known"
@@ -174,19 +174,19 @@ func (st *state) globbed(t touched, pattern, dir string) []touched {
 		t.why = "it stands for too many files"
 		return []touched{t}
 	}
-	last := path.Base(pattern)
-	parent := path.Dir(pattern)
+	last, parent := path.Base(pattern), path.Dir(pattern)
 	if !strings.ContainsAny(parent, `*?[\`) {
-		for _, list := range guards() {
-			for _, g := range list {
-				name := path.Base(g.path)
-				if !strings.Contains(name, "*") && globName(last, name) {
-					names = append(names, parent+"/"+name)
+		if strings.HasPrefix(strings.TrimPrefix(last, `\`), ".") {
+			for _, list := range guards() {
+				for _, g := range list {
+					if name := path.Base(g.path); !strings.Contains(name, "*") && globName(last, name) {
+						names = append(names, parent+"/"+name)
+					}
 				}
 			}
 		}
 		// Where nothing matches, the pattern stands for itself.
-		names = append(names, parent+"/"+strings.NewReplacer(`\`, "").Replace(last))
+		names = append(names, parent+"/"+strings.ReplaceAll(last, `\`, ""))
 	}
 	slices.Sort(names)
 	var out []touched
