@@ -12,21 +12,27 @@ import (
 	"github.com/cantle-dev/cantle/permission/permissiontest"
 )
 
+// files are the cases: those of each part of the decisions, and those of what
+// developers do and of what attackers try.
+var files = []string{"cases.jsonl", "work.jsonl"}
+
 func TestCases(t *testing.T) {
-	f, err := os.Open(filepath.Join("..", "testdata", "cases.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	report, err := permissiontest.Run(f, permissiontest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range report.Failures {
-		t.Errorf("%+v", f)
-	}
-	if report.Passed < 200 {
-		t.Errorf("%d cases passed", report.Passed)
+	for _, name := range files {
+		f, err := os.Open(filepath.Join("..", "testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		report, err := permissiontest.Run(f, permissiontest.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range report.Failures {
+			t.Errorf("%s: %+v", name, f)
+		}
+		if report.Passed < 200 {
+			t.Errorf("%s: %d cases passed", name, report.Passed)
+		}
 	}
 }
 
@@ -35,16 +41,18 @@ func TestCases(t *testing.T) {
 // no permission makes a decision stricter, and no restriction makes one looser.
 func TestCasesHoldTogether(t *testing.T) {
 	var cases []permissiontest.Case
-	b, err := os.ReadFile(filepath.Join("..", "testdata", "cases.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range bytes.Lines(b) {
-		var c permissiontest.Case
-		if err := json.Unmarshal(line, &c); err != nil {
+	for _, name := range files {
+		b, err := os.ReadFile(filepath.Join("..", "testdata", name))
+		if err != nil {
 			t.Fatal(err)
 		}
-		cases = append(cases, c)
+		for line := range bytes.Lines(b) {
+			var c permissiontest.Case
+			if err := json.Unmarshal(line, &c); err != nil {
+				t.Fatal(err)
+			}
+			cases = append(cases, c)
+		}
 	}
 	strict := map[permission.Effect]int{permission.Allow: 0, permission.Ask: 1, permission.Deny: 2}
 	none := permissiontest.Options{}
