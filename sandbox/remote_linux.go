@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/cantle-dev/cantle/internal/x/owntemp"
 )
 
 // Remote is a supervisor in a place of its own, such as a container.
@@ -24,10 +26,15 @@ func HelperArgs(socket string) []string { return []string{helperName, socket} }
 // it finds it. Kill ends the supervisor and all below it, and returns when they
 // are gone; it may be called more than once and at the same time.
 func Connect(ctx context.Context, start func(socket string) error, kill func() error) (*Remote, error) {
-	dir, err := os.MkdirTemp("", "cantle-")
+	base, err := filepath.EvalSymlinks(os.TempDir())
+	if err != nil || !filepath.IsAbs(base) || len(base) > 64 { // paths of sockets are short
+		base = "/tmp"
+	}
+	dir, release, err := owntemp.Make(base, "cantle-control-", os.RemoveAll)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
+	defer release()
 	// Nobody can connect a second time: what runs beside the supervisor least.
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "control")

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cantle-dev/cantle/internal/x/owntemp"
 	"github.com/cantle-dev/cantle/sandbox"
 )
 
@@ -86,7 +87,7 @@ func (b *box) folders() (err error) {
 // something else in its place.
 func (b *box) makeTemp() (dir string, release func(), err error) {
 	var errs []error
-	for _, base := range append([]string{os.TempDir()}, tempBases...) {
+	for _, base := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
 		if !filepath.IsAbs(base) {
 			errs = append(errs, fmt.Errorf("%s is not an absolute path", base))
 			continue
@@ -100,7 +101,7 @@ func (b *box) makeTemp() (dir string, release func(), err error) {
 			errs = append(errs, fmt.Errorf("commands may write in %s", base))
 			continue
 		}
-		dir, release, err := makeTemp(base)
+		dir, release, err := owntemp.Make(base, "cantle-commands-", sandbox.RemoveTemp)
 		if err == nil {
 			return dir, release, nil
 		}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package app
+package owntemp
 
 import (
 	"errors"
@@ -9,44 +9,24 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-
-	"github.com/cantle-dev/cantle/sandbox"
 )
 
-// tempName is how the temporary folders of commands are called.
-const tempName = "cantle-commands-"
-
-// tempBases are where temporary files are made if not where they usually are.
-var tempBases = []string{"/tmp", "/var/tmp"}
-
-// makeTemp makes a temporary folder in base, which has no links, and removes
-// those that a program that was killed has left: a lock on the folder says that
-// someone is there, also from another container.
-func makeTemp(base string) (dir string, release func(), err error) {
+// sweep removes what nobody holds.
+func sweep(base, prefix string, remove func(string) error) {
 	entries, err := os.ReadDir(base)
 	if err != nil {
-		return "", nil, err
+		return // nothing can be made there either
 	}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), tempName) {
+		if !strings.HasPrefix(e.Name(), prefix) {
 			continue
 		}
 		left := filepath.Join(base, e.Name())
 		if release, err := hold(left); err == nil {
-			_ = sandbox.RemoveTemp(left) // what cannot be removed is tried again by the next
+			_ = remove(left) // what cannot be removed is tried again by the next
 			release()
 		}
 	}
-	for range 100 {
-		if dir, err = os.MkdirTemp(base, tempName); err != nil {
-			return "", nil, err
-		}
-		if release, err = hold(dir); err == nil {
-			return dir, release, nil
-		}
-		// Another program has taken it for one that was left.
-	}
-	return "", nil, err
 }
 
 // hold locks a folder of this user until it is released, or this program ends.
