@@ -74,6 +74,10 @@ type Question struct {
 	Path string          `json:"path,omitempty"`
 	Call *QuestionCall   `json:"call,omitempty"`
 	Data json.RawMessage `json:"data,omitempty"`
+	// Basis, if there is one, is what made it a question, in a form to be compared:
+	// an answer that was given while no run was going on is one to a question with
+	// the same.
+	Basis string `json:"basis,omitempty"`
 }
 
 // QuestionCall is the call that a question is about.

@@ -13,7 +13,7 @@ import (
 
 // recalled answers a question from the journal: it was answered while no run
 // was going on. An answer to a question about another input of the call, or
-// about one that touched other things, is none.
+// about one that touched other things or for other reasons, is none.
 func (r *runner) recalled(q *Question) (*Answer, bool) {
 	if q.Call == nil {
 		return nil, false
@@ -30,7 +30,7 @@ func (r *runner) recalled(q *Question) (*Answer, bool) {
 
 // same reports whether an answer to one of the questions is one to the other.
 func (q *Question) same(o *Question) bool {
-	if q.Kind != o.Kind || q.Call == nil || o.Call == nil || q.Call.Name != o.Call.Name {
+	if q.Kind != o.Kind || q.Basis != o.Basis || q.Call == nil || o.Call == nil || q.Call.Name != o.Call.Name {
 		return false
 	}
 	return bytes.Equal(tool.Canonical(q.Call.Input), tool.Canonical(o.Call.Input)) && slices.Equal(q.Call.Access, o.Call.Access)

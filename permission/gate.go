@@ -2,10 +2,13 @@ package permission
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/cantle-dev/cantle/agent"
@@ -157,7 +160,7 @@ func (g *Gate) gate(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Res
 			return nil, nil
 		}
 		g.replay(t, c.ID, r, v.Suggest)
-		q := &agent.Question{Kind: "approve", Call: &agent.QuestionCall{ID: c.ID, Name: c.Name, Input: c.Input, Access: acc}}
+		q := &agent.Question{Kind: "approve", Basis: v.basis(), Call: &agent.QuestionCall{ID: c.ID, Name: c.Name, Input: c.Input, Access: acc}}
 		var err error
 		if q.Data, err = json.Marshal(Asked{v.Reason, v.Firm, v.Rule, v.Text, v.Words, v.Sandbox, v.Network, v.Needs, v.Suggest}); err != nil {
 			return nil, err
@@ -225,6 +228,16 @@ func (g *Gate) gate(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Res
 		return nil, nil
 	}
 	return nil, errors.New("the call, or what it would touch, was changed too often")
+}
+
+// basis is what an answer to the question of v is bound to: why it asks.
+func (v Verdict) basis() string {
+	why := "needs\n" + strings.Join(v.Needs, "\n")
+	if v.Firm {
+		why = "firm\n" + v.Reason
+	}
+	sum := sha256.Sum256([]byte(why)) // it may hold what is not to be recorded
+	return hex.EncodeToString(sum[:12])
 }
 
 // beyond reports whether a verdict of now is one that what became of an earlier

@@ -2,11 +2,13 @@ package permission_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cantle-dev/cantle/agent"
 	"github.com/cantle-dev/cantle/llm"
@@ -136,5 +138,42 @@ func TestAYesHoldsUntilTheCall(t *testing.T) {
 	}
 	if len(w.asked) != 4 {
 		t.Errorf("asked %+v", w.asked)
+	}
+}
+
+// So is an answer that was given between two runs.
+func TestAnAnswerBetweenRunsIsToWhatWasAsked(t *testing.T) {
+	for _, swap := range []bool{false, true} {
+		root, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newGateWorld(t, permission.Options{Roots: []string{root}, Home: "/home/u"})
+		w.dir = root
+		w.ask = func(permission.Asked, *agent.Question) (*agent.Answer, error) { return nil, agent.ErrPending }
+		s := w.session("s")
+		res, err := w.run(s, bash("cat a"))
+		if err != nil || len(res.Questions) != 1 {
+			t.Fatalf("%v, %+v", err, res)
+		}
+		if err := s.Answer(t.Context(), "answer", time.Now(), res.Questions[0].Call.ID, json.RawMessage(`{"ok":true}`)); err != nil {
+			t.Fatal(err)
+		}
+		if swap {
+			if err := os.Symlink("/home/u/.ssh/id_rsa", filepath.Join(root, "a")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.ask = func(permission.Asked, *agent.Question) (*agent.Answer, error) { return &agent.Answer{}, nil }
+		a, err := agent.New(llmtest.New(t, llmtest.Say("ok")), w.options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = a.Run(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if (len(w.ran) == 0) != swap || (len(w.asked) == 2) != swap {
+			t.Errorf("with other files: %v; ran %q, asked %+v", swap, w.ran, w.asked)
+		}
 	}
 }
