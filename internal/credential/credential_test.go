@@ -20,6 +20,9 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	if dir := os.Getenv(storeVariable); dir != "" {
+		storeForEver(dir)
+	}
 	os.Exit(m.Run())
 }
 
