@@ -1,6 +1,8 @@
 package builtin
 
 import (
+	"path/filepath"
+	"runtime"
 	"slices"
 	"sort"
 	"strings"
@@ -74,6 +76,16 @@ func valueOf(env []string, name string) string {
 	return ""
 }
 
+// absolutePath is a PATH without what is relative to the folder that a command runs
+// in: a rule for git is not for a program of that name that lies there.
+func absolutePath(v string) string {
+	list := slices.DeleteFunc(filepath.SplitList(v), func(dir string) bool { return !filepath.IsAbs(dir) })
+	if len(list) == 0 && runtime.GOOS != "windows" {
+		return "/usr/local/bin:/usr/bin:/bin" // without one, shells may look in the folder
+	}
+	return strings.Join(list, string(filepath.ListSeparator))
+}
+
 // environment makes the environment of a command of that of the program and of
 // what the settings add. hidden names are never passed.
 func environment(all []string, add map[string]string, hidden []string) []string {
@@ -86,6 +98,9 @@ func environment(all []string, add map[string]string, hidden []string) []string 
 		name, v, _ := strings.Cut(kv, "=")
 		up := strings.ToUpper(name)
 		if (slices.Contains(envNames, up) || slices.ContainsFunc(envPrefixes, func(p string) bool { return strings.HasPrefix(up, p) })) && may(name, v) && !holdsLogin(v) {
+			if up == "PATH" {
+				v = absolutePath(v)
+			}
 			set[name] = v
 		}
 	}
