@@ -181,11 +181,15 @@ var shellPath = sync.OnceValue(func() string {
 	return "/bin/sh"
 })
 
+// inImage has bash run a command where the image has one: it was analysed as bash
+// would read it, and others read some of it in other ways.
+const inImage = `for b in /bin/bash /usr/bin/bash /usr/local/bin/bash; do [ -x $b ] && exec $b --noprofile --norc -c "$1"; done; exec /bin/sh -c "$1"`
+
 // shell is the command line of a fresh shell that is no login shell and reads
 // no start-up files.
 func (r confined) shell(command string, env []string) []string {
 	if r.image {
-		return []string{"/bin/sh", "-c", command}
+		return []string{"/bin/sh", "-c", inImage, "sh", command}
 	}
 	if runtime.GOOS == "windows" {
 		// Where the system is, not COMSPEC, which may name anything.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cantle-dev/cantle/builtin"
+	"github.com/cantle-dev/cantle/sandbox"
 )
 
 // A program that lies in the folder that a command runs in is not run by the name
@@ -30,5 +31,19 @@ func TestProgramsOfTheFolderAreNotRunByName(t *testing.T) {
 		if out := d.run("./ls"); !strings.Contains(out.text, "canary") {
 			t.Errorf("PATH=%s: by its path: %q", path, out.text)
 		}
+	}
+}
+
+// In an image, bash runs what was analysed as bash reads it.
+func TestBashRunsInAnImage(t *testing.T) {
+	if _, err := os.Stat("/bin/bash"); err != nil {
+		t.Skip("no bash here: ", err)
+	}
+	d, r := confinedDesk(t, sandbox.Info{Name: "docker", Confines: true, Image: true}, &builtin.Confine{Policy: sandbox.Policy{NoNetwork: true}})
+	if out := d.run(`echo $'a\'; echo canary #' {1,2}; [[ x == x ]] && exit 3`); out.text != "a'; echo canary # 1 2\n[exit code 3]" {
+		t.Errorf("%q", out.text)
+	}
+	if r.last.Args[0] != "/bin/sh" {
+		t.Errorf("%q: there may be no other shell in it", r.last.Args)
 	}
 }
