@@ -59,6 +59,8 @@ type Redactor struct {
 type known struct {
 	keys    []Key
 	finders []*finder
+	// simple says that what is escaped in JSON is found without reading it.
+	simple bool
 }
 
 // New makes a Redactor.
@@ -68,18 +70,21 @@ func New(o Options) *Redactor { return &Redactor{opts: o} }
 // machine where no key is known.
 func Text(s string) string { return New(Options{Shapes: true}).Text(s) }
 
-// finders are those for the keys of now.
-func (r *Redactor) finders() []*finder {
+// known is what finds the keys of now.
+func (r *Redactor) known() *known {
 	if r.opts.Keys == nil {
-		return nil
+		return &known{}
 	}
 	keys := r.opts.Keys()
 	k := r.found.Load()
 	if k == nil || !slices.Equal(k.keys, keys) { // equal strings are mostly the same ones
-		k = &known{slices.Clone(keys), newFinders(keys)}
+		k = &known{keys: slices.Clone(keys), finders: newFinders(keys)}
+		k.simple = !slices.ContainsFunc(keys, func(k Key) bool {
+			return strings.ContainsFunc(k.Value, func(r rune) bool { return r > 0x7e || r == '%' || r == '\\' })
+		})
 		r.found.Store(k)
 	}
-	return k.finders
+	return k
 }
 
 // Text is s without keys.
@@ -89,11 +94,11 @@ func (r *Redactor) Text(s string) string {
 
 // A pass is a Redactor with the keys of one moment.
 type pass struct {
-	finders []*finder
-	shapes  bool
+	*known
+	shapes bool
 }
 
-func (r *Redactor) now() pass { return pass{r.finders(), r.opts.Shapes} }
+func (r *Redactor) now() pass { return pass{r.known(), r.opts.Shapes} }
 
 // idle reports whether nothing would be changed.
 func (p pass) idle() bool { return len(p.finders) == 0 && !p.shapes }

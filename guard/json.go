@@ -13,8 +13,7 @@ func (p pass) json(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || p.idle() {
 		return raw
 	}
-	// What is escaped is found without being read, unless every character may be.
-	if !p.shapes && !bytes.Contains(raw, []byte(`\u`)) {
+	if !p.shapes && (p.simple || !bytes.Contains(raw, []byte(`\u`))) {
 		if p.text(string(raw)) == string(raw) {
 			return raw
 		}

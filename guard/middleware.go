@@ -16,7 +16,8 @@ const priority = -1000
 // Middleware takes keys out of the results of tools with all that they have,
 // of what they show while they run, of errors, of denials, of what a question
 // shows, and of the reason of an answer. The input of a call stays as it is: it
-// is what the model wrote, and what is decided on.
+// is what the model wrote, and what is decided on. But a call is refused that
+// would write "[key of …]" to a file which has that key: the key would be lost.
 func (r *Redactor) Middleware() agent.Middleware {
 	return agent.Middleware{
 		Name: "guard", Priority: priority,
@@ -35,6 +36,9 @@ func (r *Redactor) Middleware() agent.Middleware {
 		Gate: func(next agent.GateFunc) agent.GateFunc {
 			return func(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Result, error) {
 				res, err := next(ctx, t, c)
+				if res == nil && err == nil {
+					return r.keep(ctx, t, c), nil
+				}
 				return r.Result(res), r.Error(err)
 			}
 		},

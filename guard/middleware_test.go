@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -255,5 +258,44 @@ func TestKnown(t *testing.T) {
 	none.Add("a", "12345678")
 	if none.Keys() != nil {
 		t.Error("a key is in nothing")
+	}
+}
+
+// TestKeep: what stands in the place of a key is not written over the key. To
+// a file without the key, and where it is a text like any other, it is.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"env": "A=1\nKEY=" + plain + "\n", "other": "A=1\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	type file struct{ Path, Text string }
+	var wrote []string
+	write := tool.New(tool.Spec{Name: "Write", Access: tool.AccessFor(func(_ context.Context, _ *tool.Call, in file) ([]tool.Access, error) {
+		return []tool.Access{{Op: tool.Write, Target: filepath.Join(dir, in.Path)}}, nil
+	})}, func(_ context.Context, in file) (string, error) {
+		wrote = append(wrote, in.Path+": "+in.Text)
+		return "ok", nil
+	})
+	r := redactor(guard.Key{Name: "acme", Value: plain})
+	m := llmtest.New(t,
+		llmtest.Call("Write", file{"env", "A=2\nKEY=[key of acme]\n"}), llmtest.Call("Write", file{"env", "[part of the key of acme]"}),
+		llmtest.Call("Write", file{"env", "KEY=[key of other]"}), llmtest.Call("Write", file{"other", "[key of acme]"}), llmtest.Call("Write", file{"new", "[key of acme]"}), llmtest.Say("done"))
+	a, err := agent.New(m, agent.Options{Tools: []tool.Tool{write}, Middleware: []agent.Middleware{r.Middleware()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := session.Open(t.Context(), &session.Memory{}, "s", session.OpenOptions{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := a.Run(t.Context(), s, llm.Text{Text: "go"})
+	if err != nil || len(res.Denied) != 2 || !strings.Contains(res.Denied[0].Reason, "env has the key of acme in it") || !strings.Contains(res.Denied[0].Reason, "Change the lines around it") {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if want := []string{"env: KEY=[key of other]", "other: [key of acme]", "new: [key of acme]"}; !slices.Equal(wrote, want) {
+		t.Errorf("%q", wrote)
 	}
 }

@@ -15,7 +15,7 @@ type stream struct {
 
 // next is what can be shown now. After final nothing is held.
 func (s *stream) next(piece string, final bool) string {
-	fs := s.r.finders()
+	fs := s.r.known().finders
 	for i, f := range fs {
 		if len(s.held) <= i {
 			s.held = append(s.held, "")
