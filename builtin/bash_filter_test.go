@@ -1,10 +1,11 @@
+//go:build unix
+
 package builtin_test
 
 import (
 	"bytes"
 	"io"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -41,9 +42,6 @@ func (s *stars) Close() error {
 // with the whole output, nor in what a job has printed; what it keeps back comes
 // when the command ends.
 func TestFilter(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the commands are of a POSIX shell")
-	}
 	d := newDesk(t, func(o *builtin.Options) {
 		o.Filter = func(w io.Writer) io.WriteCloser { return &stars{w: w} }
 	})
