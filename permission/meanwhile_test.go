@@ -177,3 +177,31 @@ func TestAnAnswerBetweenRunsIsToWhatWasAsked(t *testing.T) {
 		}
 	}
 }
+
+// What was granted in one project does not hold in another one where the session
+// goes on; what was denied does.
+func TestGrantsAreOfTheProjectToo(t *testing.T) {
+	first := newGateWorld(t, permission.Options{Roots: []string{"/w"}})
+	first.ask = func(permission.Asked, *agent.Question) (*agent.Answer, error) {
+		return &agent.Answer{OK: true, Data: reply(t, permission.Reply{
+			Always:  permission.ForSession,
+			Updates: []permission.Update{{Type: permission.AddRules, Behavior: permission.Deny, Rules: []string{"Bash(rm:*)"}, Destination: permission.ForSession}},
+		})}, nil
+	}
+	s := first.session("s")
+	if _, err := first.run(s, bash("make test"), llmtest.Say("ok")); err != nil {
+		t.Fatal(err)
+	}
+	for root, want := range map[string]permission.Effect{"/w": permission.Allow, "/other": permission.Ask, "/w/sub": permission.Ask} {
+		w := newGateWorld(t, permission.Options{Roots: []string{root}})
+		if err := w.gate.Restore(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		for command, want := range map[string]permission.Effect{"make test": want, "rm x": permission.Deny} {
+			v := w.gate.Judge(permission.Request{Spec: tool.Spec{Name: "Bash"}, Session: s.ID(), Access: []tool.Access{{Op: tool.Exec, Target: command}}})
+			if v.Effect != want {
+				t.Errorf("in %s: %s: %+v", root, command, v)
+			}
+		}
+	}
+}

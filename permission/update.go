@@ -47,6 +47,9 @@ type Update struct {
 	Rules       []string    `json:"rules,omitempty"`
 	Mode        Mode        `json:"mode,omitempty"`
 	Directories []string    `json:"directories,omitempty"` // absolute
+	// Root is the project that a grant for a session was given in, as its journal
+	// keeps it: in another one it does not hold. Empty is any.
+	Root string `json:"root,omitempty"`
 }
 
 // Grant is the update that allows what rules are for.
@@ -242,6 +245,11 @@ func (u Update) Note() (session.Note, error) {
 	return session.Note{Kind: NoteKind, Data: b}, nil
 }
 
+// permits reports whether an update lets more happen than before.
+func (u Update) permits() bool {
+	return u.Type == AddDirectories || (u.Type == AddRules || u.Type == ReplaceRules) && (u.Behavior == Allow || u.Behavior == "")
+}
+
 // Restore puts in force what was granted on the path of a session, and nothing
 // that was granted on another branch. The middleware does it at each run's start.
 func (g *Gate) Restore(ctx context.Context, s *session.Session) error {
@@ -253,6 +261,9 @@ func (g *Gate) Restore(ctx context.Context, s *session.Session) error {
 		var u Update
 		if err := json.Unmarshal(n.Data, &u); err != nil {
 			return fmt.Errorf("permission: what was granted before could not be read: %w", err)
+		}
+		if u.Root != "" && u.Root != g.at.root && u.permits() {
+			continue // to run make in one project is not to run it in another
 		}
 		if u.Type != SetMode && CheckUpdate(u) == nil { // a mode is chosen anew by each program
 			updates = append(updates, u)
@@ -303,6 +314,7 @@ func (g *Gate) record(ctx context.Context, t *agent.Turn, u Update) error {
 	if u.Destination != ForSession && u.Destination != "" {
 		return nil
 	}
+	u.Root = g.at.root
 	n, err := u.Note()
 	if err != nil {
 		return err
