@@ -236,6 +236,8 @@ func (o Options) exited(session string, j *job) (*tool.Result, error) {
 	}
 	if j.err != nil || j.exit.Code != 0 {
 		why = j.how.why(text)
+	} else {
+		why = j.how.told()
 	}
 	if left {
 		if err := o.Jobs.add(session, j); err != nil {

@@ -184,6 +184,7 @@ func TestBashSaysWhy(t *testing.T) {
 		{"echo failed; exit 1", listed, box, strings.Split("a,b,c,d,e,f,g,h,i,j,k,l", ","), "i, j and 2 more. If"},
 		{"echo 'Permission denied'; exit 1", open, box, nil, `cannot read what is hidden. If it must have more, call Bash with "sandbox": "off": the`},
 		{"echo 'Network is unreachable'; exit 1", listed, sandbox.Info{Name: "box", Confines: true}, nil, "has no network"},
+		{"echo fine", listed, box, []string{"evil.com"}, "fine\n[The sandbox refused it evil.com]"},
 		// Nothing speaks for it.
 		{"echo 'Permission denied'", policy, box, []string{"evil.com"}, ""},
 		{"echo 'FAIL: TestX'; exit 1", policy, box, nil, ""},

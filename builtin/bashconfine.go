@@ -167,11 +167,7 @@ func (r confined) why(output string) string {
 	}
 	text := fmt.Sprintf("It ran in the sandbox %s, where it %s", r.info.Name, strings.Join(says, ", "))
 	if len(hosts) > 0 {
-		more := ""
-		if n := len(hosts) - 10; n > 0 {
-			hosts, more = hosts[:10], fmt.Sprintf(" and %d more", n)
-		}
-		text += "; refused were " + printable(strings.Join(hosts, ", ")) + more
+		text += "; refused were " + hostList(hosts)
 	}
 	var out []string
 	if network {
@@ -181,4 +177,24 @@ func (r confined) why(output string) string {
 		out = append(out, `"`+askOutside+`"`)
 	}
 	return text + `. If it must have more, call Bash with "sandbox": ` + strings.Join(out, " or ") + ": the user is asked."
+}
+
+// told is a line about the hosts that a command was refused which ended well all
+// the same; "" if there are none.
+func (r confined) told() string {
+	if !r.inside || r.refused == nil {
+		return ""
+	}
+	if hosts := r.refused(); len(hosts) > 0 {
+		return "The sandbox refused it " + hostList(hosts)
+	}
+	return ""
+}
+
+func hostList(hosts []string) string {
+	more := ""
+	if n := len(hosts) - 10; n > 0 {
+		hosts, more = hosts[:10], fmt.Sprintf(" and %d more", n)
+	}
+	return printable(strings.Join(hosts, ", ")) + more
 }

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -137,8 +138,8 @@ func hooksPath(data, top string) []string {
 
 // gitSetting is a setting of the section core of a repository's configuration.
 func gitSetting(data, name string) string {
-	b, err := os.ReadFile(filepath.Join(data, "config"))
-	if err != nil {
+	b, ok := readSmall(filepath.Join(data, "config"), 1<<20)
+	if !ok {
 		return ""
 	}
 	section, value := "", ""
@@ -158,12 +159,8 @@ func gitSetting(data, name string) string {
 
 // gitLink is the directory that a file of git names after a word.
 func gitLink(file, word string) (string, bool) {
-	fi, err := os.Stat(file)
-	if err != nil || !fi.Mode().IsRegular() || fi.Size() > 8<<10 {
-		return "", false
-	}
-	b, err := os.ReadFile(file)
-	if err != nil {
+	b, ok := readSmall(file, 8<<10)
+	if !ok {
 		return "", false
 	}
 	to, ok := strings.CutPrefix(strings.TrimRight(string(b), "\r\n"), word)
@@ -172,6 +169,21 @@ func gitLink(file, word string) (string, bool) {
 	}
 	real, err := filepath.EvalSymlinks(join(filepath.Dir(file), to))
 	return real, err == nil
+}
+
+// readSmall reads a regular file of at most so many bytes. It waits for nobody:
+// a command may have put a pipe in its place.
+func readSmall(file string, most int64) ([]byte, bool) {
+	f, err := os.OpenFile(file, os.O_RDONLY|noWait, 0)
+	if err != nil {
+		return nil, false
+	}
+	defer f.Close()
+	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() || fi.Size() > most {
+		return nil, false
+	}
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	return b, err == nil && int64(len(b)) <= most
 }
 
 func join(dir, path string) string {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/cantle-dev/cantle/sandbox"
@@ -68,5 +69,40 @@ mkdir -p module/objects module/refs sub; echo ref >module/HEAD; printf '[core]\n
 	}
 	if _, err := os.Stat(base + "/victim/.git/hooks"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestGitWaitsForNobody: pipes and endless files where git has its own.
+func TestGitWaitsForNobody(t *testing.T) {
+	for _, to := range []string{"", "/dev/zero"} {
+		for _, name := range []string{"config", "commondir"} {
+			dir := t.TempDir()
+			for _, d := range []string{"objects", "refs"} {
+				if err := os.MkdirAll(filepath.Join(dir, ".git", d), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile(dir+"/.git/HEAD", nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			at := filepath.Join(dir, ".git", name)
+			err := os.Symlink(to, at)
+			if to == "" {
+				err = syscall.Mkfifo(at, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, readOnly := sandbox.Git(dir); !slices.ContainsFunc(readOnly, func(p string) bool { return strings.HasSuffix(p, ".git/config") }) {
+				t.Errorf("%s: %v", name, readOnly)
+			}
+		}
+	}
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(dir+"/.git", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if write, _ := sandbox.Git(dir); len(write) > 0 {
+		t.Error(write)
 	}
 }

@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// noWait has a pipe opened that nobody writes into.
+const noWait = syscall.O_NONBLOCK
+
 // groupsSweep: a process that makes a session of its own leaves the group.
 const groupsSweep = false
 

@@ -12,6 +12,9 @@ import (
 	"unsafe"
 )
 
+// noWait has a pipe opened that nobody writes into.
+const noWait = 0
+
 // groupsSweep: taskkill follows parents, and finds no orphans.
 const groupsSweep = false
 

@@ -126,9 +126,12 @@ func (b *box) keepOwn() error {
 // although they are in a sandbox: it cannot hide what is in a folder that they
 // may write, or that is found through a link there, which can be replaced.
 func (b *box) exposed(i sandbox.Info) bool {
+	if linkIn(b.dirs, b.own) != "" || !i.ReadOnly && insideAny(b.dirs, realPath(b.own)) {
+		return true
+	}
 	hide, _ := b.protect()
-	return slices.ContainsFunc(slices.Concat([]string{b.own}, hide, b.confine.Policy.Hide), func(path string) bool {
-		return !i.ReadOnly && insideAny(b.dirs, realPath(path)) || linkIn(b.dirs, path) != ""
+	return slices.ContainsFunc(append(hide, b.confine.Policy.Hide...), func(path string) bool {
+		return insideAny(b.dirs, path) && (!i.ReadOnly || linkIn(b.dirs, path) != "") || !i.ReadOnly && insideAny(b.dirs, realPath(path))
 	})
 }
 
