@@ -384,9 +384,9 @@ func (d *decision) hitPath(r *rule) (hit, bool) {
 			}
 			// A folder with all that is in it, in which what the rule is about
 			// lies: a command shows or changes it too.
-			if t.tree && t.command != nil && maybe == nil && r.paths.below(w) {
-				if _, err := d.st.g.fs.Lstat(native(r.paths.literal)); err == nil {
-					maybe = &hit{"it " + verb + " all in " + t.shown, spans(t.span), true}
+			if t.tree && t.command != nil && maybe == nil {
+				if name := d.st.holds(r, w, t.command); name != "" {
+					maybe = &hit{"it " + verb + " all in " + t.shown + ", where " + name + " lies", spans(t.span), true}
 				}
 			}
 		}

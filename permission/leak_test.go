@@ -78,7 +78,7 @@ func TestDeniedFileIsNotRead(t *testing.T) {
 	if err != nil {
 		t.Skip("no bash here: ", err)
 	}
-	prepare := func(mode permission.Mode) (vault, *permission.Gate) {
+	prepare := func(mode permission.Mode, deny ...string) (vault, *permission.Gate) {
 		v := newVault(t)
 		if err := os.WriteFile(filepath.Join(v.root, ".hidden"), []byte("TOPSECRET\n"), 0o600); err != nil {
 			t.Fatal(err)
@@ -88,16 +88,23 @@ func TestDeniedFileIsNotRead(t *testing.T) {
 		}
 		g, err := permission.New(permission.Options{
 			Mode: mode, Yes: mode == permission.Bypass, Roots: []string{v.root}, Home: v.root,
-			Rules: permission.Rules{Allow: []string{"Bash"}, Deny: []string{"Read(safe/**)", "Read(.hidden)"}},
+			Rules: permission.Rules{Allow: []string{"Bash"}, Deny: deny},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return v, g
 	}
-	for _, mode := range []permission.Mode{permission.Bypass, permission.Default} {
-		ran := 0
-		v, g := prepare(mode)
+	for _, c := range []struct {
+		mode permission.Mode
+		deny []string
+	}{
+		{permission.Bypass, []string{"Read(safe/**)", "Read(.hidden)"}},
+		{permission.Default, []string{"Read(safe/**)", "Read(.hidden)"}},
+		{permission.Default, []string{"Read(key.txt)", "Read(**/.hidden)"}},
+	} {
+		ran, mode := 0, c.mode
+		v, g := prepare(mode, c.deny...)
 		for _, line := range leaks {
 			if g.ExplainCommand(line, v.root).Effect != permission.Allow {
 				continue
@@ -109,7 +116,7 @@ func TestDeniedFileIsNotRead(t *testing.T) {
 			out, _ := cmd.CombinedOutput()
 			cancel()
 			if bytes.Contains(out, []byte("TOPSECRET")) {
-				t.Errorf("mode %s: %q was allowed, and printed %q", mode, line, out)
+				t.Errorf("mode %s, deny %q: %q was allowed, and printed %q", mode, c.deny, line, out)
 			}
 			known := []string{filepath.Join(v.root, ".hidden"), filepath.Join(v.root, "open", "hard.txt"), v.key}
 			err := filepath.WalkDir(filepath.Dir(v.root), func(p string, e fs.DirEntry, err error) error {
@@ -125,10 +132,10 @@ func TestDeniedFileIsNotRead(t *testing.T) {
 			if err != nil {
 				t.Errorf("%q: %v", line, err)
 			}
-			v, g = prepare(mode) // it may have changed something
+			v, g = prepare(mode, c.deny...) // it may have changed something
 		}
 		if ran == 0 || ran > len(leaks)/10 {
-			t.Errorf("mode %s: %d of %d ran", mode, ran, len(leaks))
+			t.Errorf("mode %s, deny %q: %d of %d ran", mode, c.deny, ran, len(leaks))
 		}
 	}
 }
