@@ -6,7 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/cantle-dev/cantle/llm/llmtest"
 )
 
 // dockerImage has busybox and nothing else. The test makes it where there is an
@@ -39,4 +42,21 @@ for a in $(./busybox --list); do [ $a = busybox ] || ln -s busybox $a; done && c
 	}
 	t.Run("escapes", func(t *testing.T) { escapes(t, newBoxed(t, "docker", env...)) })
 	t.Run("ended", func(t *testing.T) { ended(t, newBoxed(t, "docker", env...)) })
+	t.Run("network", func(t *testing.T) {
+		if out, err := exec.Command("docker", "network", "inspect", "bridge").CombinedOutput(); err != nil {
+			t.Skipf("the engine has no network: %s", out)
+		}
+		b := newBoxed(t, "docker", env...)
+		s := b.serve(llmtest.WireChat, llmtest.Play(t,
+			llmtest.Call("Bash", map[string]any{"command": "ls /sys/class/net"}),
+			llmtest.Call("Bash", map[string]any{"command": "ls /sys/class/net", "sandbox": "network"}).Want(llmtest.LastResult("lo")),
+			llmtest.Say("done").Want(llmtest.LastResult("eth0")),
+		))
+		if out, errs, code := b.run(append(b.flags(), "--yes", "go")...); code != 0 {
+			t.Errorf("exit %d, %s%s", code, out, errs)
+		}
+		if first, _ := s.Requests()[1].LastResult(); strings.Contains(first, "eth0") {
+			t.Errorf("a command that asked for no network has one: %s", first)
+		}
+	})
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/cantle-dev/cantle/agent"
 	"github.com/cantle-dev/cantle/builtin"
+	"github.com/cantle-dev/cantle/guard"
 	"github.com/cantle-dev/cantle/internal/config"
 	"github.com/cantle-dev/cantle/llm"
 	"github.com/cantle-dev/cantle/llm/wrap"
@@ -52,7 +53,9 @@ type Options struct {
 	Now     func() time.Time // default time.Now
 	Version string           // the program's own, for servers; "" tells them none
 
-	pin string // the model that was switched to
+	pin    string          // the model that was switched to
+	held   *guard.Known    // keys, as they are got
+	redact *guard.Redactor // takes them out of what tools tell
 }
 
 // Session says which session to run in. The zero value is a new one.
@@ -84,6 +87,8 @@ func New(ctx context.Context, o Options) (*App, error) {
 	if err := o.resolve(); err != nil {
 		return nil, err
 	}
+	o.held = &guard.Known{}
+	o.redact = o.redactor()
 	dir := o.Dir
 	set, err := o.settle()
 	if err != nil {
@@ -135,7 +140,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 			Middleware: []agent.Middleware{
 				o.sections(add, info), memory.Middleware(files), o.appended(),
 				notices(dir, o.Now, func() string { return string(gate.Mode()) }), finished(a.jobs), o.todos(info),
-				watching(s.watch), b.told(), review, gate.Middleware(),
+				watching(s.watch), b.told(), review, gate.Middleware(), o.redact.Middleware(),
 			},
 		})
 		if err == nil {

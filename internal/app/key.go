@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 
+	"github.com/cantle-dev/cantle/guard"
 	"github.com/cantle-dev/cantle/internal/config"
 	"github.com/cantle-dev/cantle/internal/credential"
 )
@@ -15,9 +16,11 @@ type Env struct {
 	User    string // the user's home directory
 	Getenv  func(string) string
 	Environ []string // as "NAME=value", for commands that print a key
+
+	held *guard.Known // keys, as they are got; nil keeps none
 }
 
-func (o Options) env() Env { return Env{o.Home, o.User, o.Getenv, o.Environ} }
+func (o Options) env() Env { return Env{o.Home, o.User, o.Getenv, o.Environ, o.held} }
 
 // Keys are the keys that the user has stored.
 func Keys(e Env) *credential.Store {
@@ -25,7 +28,10 @@ func Keys(e Env) *credential.Store {
 }
 
 // kept are stored keys for models to be opened with.
-type kept struct{ store *credential.Store }
+type kept struct {
+	store *credential.Store
+	held  *guard.Known
+}
 
 // Get is that of [provider.Keys].
 func (k kept) Get(name string) (key, where string, err error) {
@@ -33,6 +39,7 @@ func (k kept) Get(name string) (key, where string, err error) {
 	if errors.Is(err, credential.ErrNotFound) {
 		return "", "", nil
 	}
+	k.held.Add(name, key)
 	return key, string(at), err
 }
 
@@ -50,7 +57,7 @@ func (k kept) Has(name string) string {
 }
 
 // keyCommand makes the function that gets a key from a command, once.
-func keyCommand(c config.Command, e Env) func() (string, error) {
+func keyCommand(name string, c config.Command, e Env) func() (string, error) {
 	if c.Shell == "" && len(c.Args) == 0 {
 		return nil
 	}
@@ -58,5 +65,9 @@ func keyCommand(c config.Command, e Env) func() (string, error) {
 	if c.Shell != "" {
 		cmd.Args = credential.Shell(c.Shell)
 	}
-	return func() (string, error) { return cmd.Key(context.Background()) } // it has a time limit of its own
+	return func() (string, error) {
+		key, err := cmd.Key(context.Background()) // it has a time limit of its own
+		e.held.Add(name, key)
+		return key, err
+	}
 }

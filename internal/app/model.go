@@ -38,7 +38,7 @@ func newOpener(c *config.Config, e Env) (*opener, error) {
 		return nil, err
 	}
 	op := &opener{c, e, provider.Options{
-		Getenv: e.Getenv, Stall: d, Aliases: c.Aliases, Keys: kept{Keys(e)}, Reported: ModelCache(e.Home).Reported,
+		Getenv: e.Getenv, Stall: d, Aliases: c.Aliases, Keys: kept{Keys(e), e.held}, Reported: ModelCache(e.Home).Reported,
 	}}
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		op.base.Providers = append(op.base.Providers, op.custom(name, c.Providers[name]))
@@ -50,7 +50,7 @@ func newOpener(c *config.Config, e Env) (*opener, error) {
 func (op *opener) custom(name string, p config.Provider) provider.Custom {
 	cu := provider.Custom{
 		Provider: catalog.Provider{Name: name, Wire: p.Wire, BaseURL: p.BaseURL}, Profile: p.Profile,
-		Query: url.Values{}, Header: http.Header{}, Set: maps.Clone(p.Options), KeyCommand: keyCommand(p.APIKeyCommand, op.e),
+		Query: url.Values{}, Header: http.Header{}, Set: maps.Clone(p.Options), KeyCommand: keyCommand(name, p.APIKeyCommand, op.e),
 	}
 	if p.APIKeyEnv != "" {
 		cu.KeyEnv = []string{p.APIKeyEnv}

@@ -77,13 +77,20 @@ func (r SandboxReport) String() string {
 // confined reports whether commands are to be held in a sandbox at all.
 func (o Options) confined() bool { return o.Config.Sandbox.Mode != auto.None }
 
+// sandboxOptions are those of the settings. A container is on the engine's usual
+// network where a command was let have one.
+func (o Options) sandboxOptions() auto.Options {
+	s := o.Config.Sandbox
+	return auto.Options{Name: s.Mode, Strict: s.Strict, Docker: docker.Options{Image: s.Image, Network: "bridge"}}
+}
+
 // box makes the sandbox of the settings. One that is asked for by its name is
 // opened at once, and it is an error if it cannot be had.
 func (o Options) box(ctx context.Context, add []string) (*box, error) {
 	s := o.Config.Sandbox
 	b := &box{
 		ctx: context.WithoutCancel(ctx), home: o.User, own: o.Home, dirs: append([]string{o.Dir}, add...),
-		opts:  auto.Options{Name: s.Mode, Strict: s.Strict, Docker: docker.Options{Image: s.Image}},
+		opts:  o.sandboxOptions(),
 		value: func(name string) string { return cmp.Or(o.commandEnv()[name], o.Getenv(name)) },
 	}
 	b.opts.Denied = b.deny
@@ -271,8 +278,7 @@ func reported(r auto.Report) SandboxReport {
 // Sandbox says which sandbox commands would run in, by the settings. It opens it
 // and closes it again.
 func (o Options) Sandbox(ctx context.Context) (SandboxReport, error) {
-	s := o.Config.Sandbox
-	run, report, err := auto.Open(ctx, auto.Options{Name: s.Mode, Strict: s.Strict, Docker: docker.Options{Image: s.Image}})
+	run, report, err := auto.Open(ctx, o.sandboxOptions())
 	if err != nil {
 		return reported(report), err
 	}

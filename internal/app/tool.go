@@ -49,6 +49,9 @@ func (o Options) toolOptions(add []string, web builtin.WebOptions, box *box) bui
 		Root: o.Dir, AddDirs: add, Home: o.User, TodoDir: o.todoDir(),
 		Environ: o.Environ, Env: o.commandEnv(), Hidden: o.keyVariables(), Web: web,
 	}
+	if o.redact != nil {
+		b.Filter = o.redact.Writer
+	}
 	if box == nil {
 		b.Runner = sandbox.Local(sandbox.LocalOptions{})
 	} else {
