@@ -69,14 +69,21 @@ func (b *box) folders() (err error) {
 	}
 	b.confine.Policy.Temp = b.temp
 	b.confine.Policy.WriteRoots = b.dirs
-	if !own {
+	if !own && b.cache != "" {
 		b.confine.Policy.WriteRoots = append(slices.Clip(b.dirs), b.cache)
 	}
 	b.confine.Env = map[string]string{}
-	for name, dir := range map[string]string{"TMPDIR": b.temp, "TEMP": b.temp, "TMP": b.temp, "XDG_CACHE_HOME": b.cache, "GOCACHE": filepath.Join(b.cache, "go-build")} {
-		// A cache in which the user lets commands write stays where it is.
-		if dir == b.temp || !insideAny(b.dirs, b.value(name)) {
-			b.confine.Env[name] = dir
+	if b.temp != "" {
+		for _, name := range []string{"TMPDIR", "TEMP", "TMP"} {
+			b.confine.Env[name] = b.temp
+		}
+	}
+	if b.cache != "" {
+		for name, dir := range map[string]string{"XDG_CACHE_HOME": b.cache, "GOCACHE": filepath.Join(b.cache, "go-build")} {
+			// A cache in which the user lets commands write stays where it is.
+			if dir == b.temp || !insideAny(b.dirs, b.value(name)) {
+				b.confine.Env[name] = dir
+			}
 		}
 	}
 	return nil
@@ -84,9 +91,11 @@ func (b *box) folders() (err error) {
 
 // makeTemp makes the temporary folder of commands: where temporary files are
 // made, unless that cannot be, or commands may write there: they could put
-// something else in its place.
+// something else in its place. Where they may write in all such places, they have
+// none of their own.
 func (b *box) makeTemp() (dir string, release func(), err error) {
 	var errs []error
+	open := false
 	for _, base := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
 		if !filepath.IsAbs(base) {
 			errs = append(errs, fmt.Errorf("%s is not an absolute path", base))
@@ -98,7 +107,7 @@ func (b *box) makeTemp() (dir string, release func(), err error) {
 			continue
 		}
 		if insideAny(b.dirs, base) {
-			errs = append(errs, fmt.Errorf("commands may write in %s", base))
+			open = true
 			continue
 		}
 		dir, release, err := owntemp.Make(base, "cantle-commands-", sandbox.RemoveTemp)
@@ -106,6 +115,9 @@ func (b *box) makeTemp() (dir string, release func(), err error) {
 			return dir, release, nil
 		}
 		errs = append(errs, err)
+	}
+	if open {
+		return "", func() {}, nil
 	}
 	return "", nil, errors.Join(errs...)
 }

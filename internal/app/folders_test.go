@@ -228,6 +228,20 @@ func TestOddTemporaryFolders(t *testing.T) {
 	}
 }
 
+// TestAllMayBeWritten: where commands may write in all places for temporary
+// files, these are where they usually are.
+func TestAllMayBeWritten(t *testing.T) {
+	eachSandbox(t, func(t *testing.T, w *world) {
+		w.also(func(o *app.Options) {
+			o.Config.Sandbox.Write = []string{"/tmp", "/var/tmp", os.TempDir()}
+			o.Environ = append(o.Environ, "TMPDIR="+os.TempDir())
+		})
+		if got := w.bash(m{"command": "f=$(mktemp) && echo x >$f && cat $f; rm $f"}); got[0] != "x" {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
 // TestFoldersOfMany: programs that run at once take none of each other's folders
 // for one that was left, and leave none.
 func TestFoldersOfMany(t *testing.T) {

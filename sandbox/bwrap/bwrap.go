@@ -103,7 +103,7 @@ type confiner struct {
 func (c *confiner) Info() sandbox.Info {
 	lacks := []string{
 		"where the network is off, a server that one command leaves running cannot be reached by the next",
-		"Unix sockets that daemons make while a command runs, outside /run, can be connected to",
+		"Unix sockets outside /run that daemons make while a command runs, or by a relative path, can be connected to",
 		"there is no limit of memory or processes",
 		"a command cannot signal what an earlier one left running",
 	}
