@@ -25,7 +25,7 @@ const maxModules = 256
 //
 // Files that are not there cannot be protected so: see [GitAbsent]. Not covered
 // are repositories that commands make, into which git also looks where they make
-// them submodules, and configuration that is included by another.
+// them submodules, and programs in the workspace that the configuration names.
 func Git(dir string) (write, readOnly []string) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -68,7 +68,7 @@ func Git(dir string) (write, readOnly []string) {
 			write = append(write, filepath.Join(shared, name))
 		}
 		readOnly = append(readOnly, filepath.Join(data, "commondir"), filepath.Join(data, "gitdir"), filepath.Join(data, "config.worktree"))
-		return write, append(readOnly, hooksPath(shared, top)...)
+		return write, slices.Concat(readOnly, hooksPath(shared, top), included(filepath.Join(shared, "config")))
 	}
 	if at := gitSetting(data, "worktree"); !isGit(data) || at == "" || !same(join(data, at), top) {
 		return nil, readOnly
@@ -82,6 +82,7 @@ func gitParts(data, top string) []string {
 	// a command cannot make it either.
 	_ = os.Mkdir(filepath.Join(data, "hooks"), 0o777)
 	out := append([]string{filepath.Join(data, "hooks"), filepath.Join(data, "config"), filepath.Join(data, "config.worktree"), filepath.Join(data, "commondir")}, hooksPath(data, top)...)
+	out = append(out, included(filepath.Join(data, "config"))...)
 	for _, w := range entries(filepath.Join(data, "worktrees")) {
 		for _, name := range []string{"commondir", "gitdir", "config.worktree"} {
 			out = append(out, filepath.Join(data, "worktrees", w, name))
@@ -137,25 +138,63 @@ func hooksPath(data, top string) []string {
 }
 
 // gitSetting is a setting of the section core of a repository's configuration.
-func gitSetting(data, name string) string {
-	b, ok := readSmall(filepath.Join(data, "config"), 1<<20)
+func gitSetting(data, name string) (value string) {
+	gitSettings(filepath.Join(data, "config"), func(section, key, v string) {
+		if section == "core" && key == name {
+			value = v
+		}
+	})
+	return value
+}
+
+// gitSettings calls each for every setting of a file of git's. Names are in
+// lower case; of a section the first word is given.
+func gitSettings(file string, each func(section, key, value string)) {
+	b, ok := readSmall(file, 1<<20)
 	if !ok {
-		return ""
+		return
 	}
-	section, value := "", ""
+	section := ""
 	for line := range strings.Lines(string(b)) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "[") {
 			head, rest, _ := strings.Cut(line[1:], "]")
-			section, line = strings.ToLower(strings.TrimSpace(head)), strings.TrimSpace(rest)
+			section, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(head)), " ")
+			line = strings.TrimSpace(rest)
 		}
-		key, v, ok := strings.Cut(line, "=")
-		if ok && section == "core" && strings.EqualFold(strings.TrimSpace(key), name) {
-			value = strings.ReplaceAll(strings.Trim(strings.TrimSpace(v), `"`), `\\`, `\`)
+		if key, v, ok := strings.Cut(line, "="); ok {
+			if v = strings.TrimSpace(v); !strings.HasPrefix(v, `"`) {
+				if i := strings.IndexAny(v, "#;"); i >= 0 {
+					v = strings.TrimSpace(v[:i])
+				}
+			}
+			each(section, strings.ToLower(strings.TrimSpace(key)), strings.ReplaceAll(strings.Trim(v, `"`), `\\`, `\`))
 		}
 	}
-	return value
 }
+
+// included are the files that a file of git's includes, whatever it makes that
+// depend on. Those of the user's home are none of a repository's.
+func included(file string) []string {
+	var out []string
+	for at := 0; ; at++ {
+		gitSettings(file, func(section, key, v string) {
+			if (section != "include" && section != "includeif") || key != "path" || v == "" || strings.HasPrefix(v, "~") {
+				return
+			}
+			if path := join(filepath.Dir(file), v); len(out) < maxIncluded && !slices.Contains(out, path) {
+				out = append(out, path)
+			}
+		})
+		if at == len(out) {
+			return out
+		}
+		file = out[at]
+	}
+}
+
+// maxIncluded bounds how many files of configuration are looked at.
+const maxIncluded = 64
 
 // gitLink is the directory that a file of git names after a word.
 func gitLink(file, word string) (string, bool) {

@@ -72,6 +72,34 @@ mkdir -p module/objects module/refs sub; echo ref >module/HEAD; printf '[core]\n
 	}
 }
 
+// TestGitIncludes: files that the configuration includes are part of it.
+func TestGitIncludes(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		".git/HEAD": "", ".git/objects/x": "", ".git/refs/x": "",
+		".git/config":  "[core]\n\tbare = false\n[include]\n\tpath = ../tools/config\n[IncludeIf \"onbranch:main\"]\n\tpath = \"more\"\n",
+		"tools/config": "[include] path = inner # of mine\n[include]\n\tpath = ../.git/config\n\tpath = ~/x\n", "tools/inner": "", ".git/more": "",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, readOnly := sandbox.Git(dir)
+	for _, want := range []string{"tools/config", "tools/inner", ".git/more"} {
+		if !slices.Contains(readOnly, filepath.Join(real, want)) {
+			t.Errorf("%s is not protected: %v", want, readOnly)
+		}
+	}
+}
+
 // TestGitWaitsForNobody: pipes and endless files where git has its own.
 func TestGitWaitsForNobody(t *testing.T) {
 	for _, to := range []string{"", "/dev/zero"} {
