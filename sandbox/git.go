@@ -163,12 +163,13 @@ func gitSettings(file string, each func(section, key, value string)) {
 			line = strings.TrimSpace(rest)
 		}
 		if key, v, ok := strings.Cut(line, "="); ok {
-			if v = strings.TrimSpace(v); !strings.HasPrefix(v, `"`) {
-				if i := strings.IndexAny(v, "#;"); i >= 0 {
-					v = strings.TrimSpace(v[:i])
-				}
+			v = strings.TrimSpace(v)
+			if quoted, ok := strings.CutPrefix(v, `"`); ok {
+				v, _, _ = strings.Cut(quoted, `"`)
+			} else if i := strings.IndexAny(v, "#;"); i >= 0 {
+				v = strings.TrimSpace(v[:i])
 			}
-			each(section, strings.ToLower(strings.TrimSpace(key)), strings.ReplaceAll(strings.Trim(v, `"`), `\\`, `\`))
+			each(section, strings.ToLower(strings.TrimSpace(key)), strings.ReplaceAll(v, `\\`, `\`))
 		}
 	}
 }

@@ -77,7 +77,7 @@ func TestGitIncludes(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		".git/HEAD": "", ".git/objects/x": "", ".git/refs/x": "",
-		".git/config":  "[core]\n\tbare = false\n[include]\n\tpath = ../tools/config\n[IncludeIf \"onbranch:main\"]\n\tpath = \"more\"\n",
+		".git/config":  "[core]\n\tbare = false\n[include]\n\tpath = ../tools/config\n[IncludeIf \"onbranch:main\"]\n\tpath = \"more\" ; too\n",
 		"tools/config": "[include] path = inner # of mine\n[include]\n\tpath = ../.git/config\n\tpath = ~/x\n", "tools/inner": "", ".git/more": "",
 	} {
 		file := filepath.Join(dir, name)

@@ -206,7 +206,7 @@ func (b *box) Start(ctx context.Context, c *sandbox.Command) (sandbox.Process, e
 	}
 	held := *c
 	p := &held.Policy
-	hide, readOnly := b.protect()
+	hide, _, readOnly := b.kept()
 	var absent []string
 	for _, dir := range b.dirs {
 		write, only := sandbox.Git(dir)

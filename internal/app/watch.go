@@ -11,7 +11,7 @@ import (
 )
 
 // watchEvery is how often it is looked whether a command has made what it must
-// not.
+// not, of which there is one file for each repository: of many, less often.
 const watchEvery = 10 * time.Millisecond
 
 // watched is a command that is ended if it makes one of some files, which are
@@ -57,7 +57,7 @@ func (w *watched) look() {
 		}
 		close(w.done)
 	}()
-	tick := time.NewTicker(watchEvery)
+	tick := time.NewTicker(watchEvery * time.Duration(1+len(w.absent)/8))
 	defer tick.Stop()
 	for {
 		select {
