@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cantle-dev/cantle/internal/x/gitindex"
 	"github.com/cantle-dev/cantle/internal/x/owntemp"
 	"github.com/cantle-dev/cantle/sandbox"
 )
@@ -134,6 +135,30 @@ func (b *box) keepOwn() error {
 	return nil
 }
 
+// kept is what is hidden from commands at this moment, what of that they see all
+// the same, and what they must not change. A file in the workspace that git
+// tracks is not hidden: git would take it for deleted, and commit that.
+func (b *box) kept() (hide, seen, readOnly []string) {
+	all, readOnly := b.protect()
+	var within []string
+	for _, path := range all {
+		if insideAny(b.dirs, path) {
+			within = append(within, path)
+		} else {
+			hide = append(hide, path)
+		}
+	}
+	tracked, err := gitindex.Tracked(within...)
+	for i, path := range within {
+		if err != nil || tracked[i] {
+			seen = append(seen, path)
+		} else {
+			hide = append(hide, path)
+		}
+	}
+	return hide, seen, readOnly
+}
+
 // exposed reports whether commands could get at what must be kept from them,
 // although they are in a sandbox: it cannot hide what is in a folder that they
 // may write, or that is found through a link there, which can be replaced.
@@ -141,7 +166,10 @@ func (b *box) exposed(i sandbox.Info) bool {
 	if linkIn(b.dirs, b.own) != "" || !i.ReadOnly && insideAny(b.dirs, realPath(b.own)) {
 		return true
 	}
-	hide, _ := b.protect()
+	hide, seen, _ := b.kept()
+	if len(seen) > 0 {
+		return true
+	}
 	return slices.ContainsFunc(append(hide, b.confine.Policy.Hide...), func(path string) bool {
 		return insideAny(b.dirs, path) && (!i.ReadOnly || linkIn(b.dirs, path) != "") || !i.ReadOnly && insideAny(b.dirs, realPath(path))
 	})

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -157,5 +158,46 @@ func TestTheSandboxIsTold(t *testing.T) {
 	}
 	if n != 1 {
 		t.Errorf("it was told %d times", n)
+	}
+}
+
+// TestTrackedFilesStay: a file that a deny rule is for, and that git tracks, is
+// not hidden, since git would take it for deleted; then nothing runs for being
+// confined. One that git does not track is hidden.
+func TestTrackedFilesStay(t *testing.T) {
+	name := confines(t)
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("git is not installed")
+	}
+	for _, tracked := range []bool{false, true} {
+		w := &world{t: t, home: t.TempDir(), dir: t.TempDir()}
+		w.write("secrets/k.txt", "canary\n")
+		w.write("main.go", "package main\n")
+		for _, args := range [][]string{{"init", "-q"}, {"add", "main.go"}, {"add", "secrets"}} {
+			if args[1] == "secrets" && !tracked {
+				w.write(".gitignore", "secrets\n.gitignore\n")
+				continue
+			}
+			if out, err := exec.Command(git, append([]string{"-C", w.dir}, args...)...).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+		}
+		w.change = func(o *app.Options) {
+			o.Yes = false
+			o.Config.Layers = []config.Layer{{Name: "user", Deny: []string{"Read(./secrets/**)"}, Allow: []string{"Bash(git status:*)"}}}
+			o.Config.Sandbox.AutoAllow = true
+		}
+		w.write("read", "cat secrets/k.txt\n")
+		got := w.bash(m{"command": "git status --short"}, m{"command": "sh read"})
+		if strings.Contains(got[0], " D ") {
+			t.Errorf("tracked %v: git sees %s", tracked, got[0])
+		}
+		switch {
+		case strings.Contains(got[1], "canary"):
+			t.Errorf("tracked %v: it was read: %s", tracked, got[1])
+		case (tracked || name == "landlock") != strings.HasPrefix(got[1], "Denied: "):
+			t.Errorf("tracked %v: %s", tracked, got[1])
+		}
 	}
 }
