@@ -18,9 +18,12 @@ func (st *state) analyse(text, dir string) *line {
 	// An error is in the analysis too: as what is unknown.
 	a, _ := shell.Analyse(text, shell.Options{Dir: dir, Home: st.g.o.Home})
 	l := &line{analysis: a, of: make([][]touched, len(a.Commands)), git: make([]string, len(a.Commands))}
+	var moved []move
 	for i := range a.Commands {
 		l.git[i] = st.gitRuns(&a.Commands[i], l.touched)
 		l.of[i] = st.ofCommand(&a.Commands[i], dir)
+		st.through(l.of[i], moved)
+		moved = append(moved, moves(&a.Commands[i], l.of[i])...)
 		l.touched = append(l.touched, l.of[i]...)
 	}
 	return l

@@ -112,6 +112,15 @@ func (st *state) ofCommand(c *shell.Command, dir string) []touched {
 		}
 		out = append(out, t)
 	}
+	for _, a := range c.Assigns {
+		if v := a.Value; (a.Name == "HISTFILE" || strings.HasPrefix(a.Name, "GIT_TRACE")) && (!v.Known || strings.Contains(v.Text, "/")) {
+			t := st.path(touched{op: tool.Write, shown: v.Text, span: Span{v.Start, v.End}, command: c}, join(dir, v.Text), dir)
+			if !v.Known {
+				t.why = "what it names is computed when it runs"
+			}
+			out = append(out, t)
+		}
+	}
 	if c.ReadOnly || c.Complete {
 		return out
 	}

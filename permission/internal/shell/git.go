@@ -30,6 +30,9 @@ func (w *walker) git(at int) {
 		case "exec-path", "git-dir", "work-tree":
 			if o.has {
 				w.access(at, tool.Read, o.value, true)
+				if o.name == "git-dir" && len(global.operands) > 0 && global.operands[0].Text == "init" {
+					w.access(at, tool.Write, o.value, true)
+				}
 				if o.name == "exec-path" {
 					w.access(at, tool.Exec, o.value, true)
 					w.say(at, Computed, "the commands of git are those that lie in a folder")
@@ -114,6 +117,24 @@ func (w *walker) gitSetting(at int, word Word) {
 	}
 }
 
+// configures reports whether git config would change something: it is given a value,
+// or a flag that is not known to be of a question.
+func configures(rest []Word) bool {
+	operands := 0
+	for i, o := range rest {
+		switch {
+		case !o.Known || o.Glob:
+			return true
+		case i > 0 && listed(" -f --file --type --default ", rest[i-1].Text):
+		case !strings.HasPrefix(o.Text, "-"):
+			operands++
+		case !listed(" -f --file --type --default --get --get-all --get-regexp --list -l --name-only --null -z --bool --int --path --show-origin --show-scope --includes ", o.Text) && !strings.HasPrefix(o.Text, "--file=") && !strings.HasPrefix(o.Text, "--type="):
+			return true
+		}
+	}
+	return operands > 1
+}
+
 // gitVerb finds what git's commands run, write and connect to.
 func (w *walker) gitVerb(at int, verb string, rest []Word, a args) {
 	all := a.operands
@@ -130,6 +151,9 @@ func (w *walker) gitVerb(at int, verb string, rest []Word, a args) {
 			w.access(at, tool.Write, Word{Text: ".", Known: true}, false)
 		}
 	case "bundle", "init":
+		if verb == "init" && len(all) == 0 {
+			w.access(at, tool.Write, Word{Text: ".", Known: true}, true)
+		}
 		for i, o := range all {
 			if verb == "init" && i == 0 || verb == "bundle" && i == 1 && all[0].Text == "create" {
 				w.access(at, tool.Write, o, verb == "init")
@@ -155,6 +179,16 @@ func (w *walker) gitVerb(at int, verb string, rest []Word, a args) {
 		}
 	case "config":
 		for i, o := range rest {
+			op := tool.Read
+			if configures(rest) {
+				op = tool.Write
+			}
+			switch {
+			case i > 0 && listed(" -f --file ", rest[i-1].Text):
+				w.access(at, op, o, false)
+			case strings.HasPrefix(o.Prefix, "--file="):
+				w.access(at, op, cut(o, len("--file=")), false)
+			}
 			if strings.HasPrefix(o.Text, "!") {
 				w.run(at, cut(o, 1))
 			} else if i > 0 && strings.Contains(rest[i-1].Text, ".") {
@@ -216,6 +250,9 @@ func (w *walker) gitVerb(at int, verb string, rest []Word, a args) {
 		}
 		w.access(at, tool.Write, Word{Text: ".", Known: true}, false)
 	case "rm", "mv", "checkout", "restore", "clean":
+		if verb == "clean" && len(all) == 0 {
+			w.access(at, tool.Write, Word{Text: ".", Known: true}, true)
+		}
 		for _, o := range all {
 			w.access(at, tool.Write, o, true)
 		}

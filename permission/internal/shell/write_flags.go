@@ -6,6 +6,7 @@ package shell
 const writing = `
 cp          copy   a b d f H i l L n P p R r s S: t^ T u v x Z archive attributes-only backup= copy-contents force interactive link dereference no-clobber no-dereference preserve= no-preserve: parents recursive reflink= remove-destination sparse: strip-trailing-slashes symbolic-link suffix: target-directory^ no-target-directory update= verbose one-file-system context= debug help version
 mv          move   b f i n S: t^ T u v Z backup= force interactive no-clobber strip-trailing-slashes suffix: target-directory^ no-target-directory update= verbose context exchange debug help version
+link        link   help version
 ln          link   b d f F i L n P r s S: t^ T v backup= directory force interactive logical no-dereference physical relative symbolic suffix: target-directory^ no-target-directory verbose help version
 install     copy   b c C d D g: m: o: p s S: t^ T v Z backup= compare directory group: mode: owner: preserve-timestamps strip suffix: target-directory^ no-target-directory verbose help version strip-program!
 rm          remove f i I r R d v force interactive= one-file-system no-preserve-root preserve-root= recursive dir verbose help version
