@@ -98,6 +98,9 @@ func gitParts(data, top string) []string {
 			}
 			if m := filepath.Join(dir, name); isGit(m) {
 				out = append(out, gitParts(m, "")...)
+				if at := gitSetting(m, "worktree"); at != "" {
+					out = append(out, filepath.Join(join(m, at), ".git")) // says where m is
+				}
 			} else {
 				modules(m, depth+1)
 			}

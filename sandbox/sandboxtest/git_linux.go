@@ -88,6 +88,7 @@ for f in "$d" "$c" "$BASE/repo/.git" "$BASE/repo/.git/modules/mod" "$BASE/repo/.
  mv "$f/hooks" "$f/hooks2"; rm -rf "$f/hooks"; rm -f "$f/config"; echo /nonexistent >"$f/gitdir"; [ -e "$f/commondir" ] && echo /nonexistent >"$f/commondir"
  rm -f "$f/config.new" "$f/gitdir.new"
 done
+echo 'gitdir: /nonexistent' >"$BASE/repo/mod/.git"; rm -f "$BASE/repo/mod/.git"; mv "$BASE/repo/mod" "$BASE/repo/mod2"
 [ -f .git ] && { echo 'gitdir: /nonexistent' >.git; mv .git .git2; rm -f .git; }
 echo x >"$BASE/repo/hooks/pre-commit"; mkdir -p "$top/hooks"; echo x >"$top/hooks/pre-commit"; git config core.fsmonitor /bin/false; git -C "$BASE/repo" config core.fsmonitor /bin/false`)
 			for path, was := range before {
