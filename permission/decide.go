@@ -56,7 +56,7 @@ type decision struct {
 
 func (st *state) prepare(r Request) *decision {
 	if r.Dir == "" {
-		r.Dir = st.g.at.root
+		r.Dir = st.g.dir()
 	}
 	d := &decision{st: st, r: r, names: namesOf(r.Spec), acc: r.Access}
 	d.own = st.ofTool(st.places(r.Access), r.Dir)

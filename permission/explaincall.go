@@ -30,7 +30,7 @@ func (g *Gate) ExplainCall(ctx context.Context, tools []tool.Tool, name, input, 
 		return Explanation{}, fmt.Errorf("permission: there is no tool %q: there are %s", name, strings.Join(names, ", "))
 	}
 	if dir == "" {
-		dir = g.at.root
+		dir = g.dir()
 	}
 	r := Request{Spec: tool.Spec{Name: name}, Dir: dir, Input: json.RawMessage(input)}
 	if tl == nil {

@@ -29,6 +29,7 @@
 package permission
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -83,8 +84,11 @@ type Options struct {
 	// All hold together.
 	Layers []Rules
 	// Roots are the workspace: absolute, links resolved. The first is the
-	// project and the working directory, from which paths in rules are.
+	// working directory.
 	Roots []string
+	// Project is the folder from which paths in rules are, where that is not the
+	// first root but one above it: absolute, links resolved.
+	Project string
 	// ReadRoots are folders that may be read but not written: of skills.
 	ReadRoots []string
 	// Home is what ~ is in rules and commands: absolute; "" is unknown.
@@ -158,8 +162,10 @@ func New(o Options) (*Gate, error) {
 			return nil, fmt.Errorf("permission: the root %q is not absolute", r)
 		}
 	}
-	if o.Home != "" && !filepath.IsAbs(o.Home) {
-		return nil, fmt.Errorf("permission: the home directory %q is not absolute", o.Home)
+	for what, dir := range map[string]string{"home directory": o.Home, "project": o.Project} {
+		if dir != "" && !filepath.IsAbs(dir) {
+			return nil, fmt.Errorf("permission: the %s %q is not absolute", what, dir)
+		}
 	}
 	g := &Gate{
 		o: o, fs: o.FS, mode: mode, roots: cleaned(o.Roots), rules: &ruleSet{},
@@ -171,7 +177,7 @@ func New(o Options) (*Gate, error) {
 	}
 	g.at = places{home: o.Home}
 	if len(g.roots) > 0 {
-		g.at.root = g.roots[0]
+		g.at.root = cmp.Or(o.Project, g.roots[0])
 		g.fold = foldsCase(g.fs, g.roots[0])
 	}
 	var errs []error
@@ -211,6 +217,14 @@ func New(o Options) (*Gate, error) {
 		return nil, err
 	}
 	return g, nil
+}
+
+// dir is the working directory where a call has none of its own.
+func (g *Gate) dir() string {
+	if len(g.o.Roots) == 0 {
+		return ""
+	}
+	return filepath.Clean(g.o.Roots[0])
 }
 
 func cleaned(paths []string) []string {

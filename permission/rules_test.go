@@ -248,3 +248,22 @@ func TestAllPartsThatNeedLeaveAreNamed(t *testing.T) {
 		t.Errorf("%q, %+v", got, v)
 	}
 }
+
+// TestRulesAreFromTheProject: in a folder below the project's, paths in rules are
+// from the project's.
+func TestRulesAreFromTheProject(t *testing.T) {
+	g, err := permission.New(permission.Options{
+		Mode: permission.Bypass, Roots: []string{"/p/sub"}, Project: "/p",
+		Rules: permission.Rules{Deny: []string{"Read(./secrets/**)", "Edit(/gen/**)", "Edit(sub/made)"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for command, want := range map[string]permission.Effect{
+		"cat ../secrets/k": permission.Deny, "cat secrets/k": permission.Allow, "touch ../gen/x": permission.Deny, "touch gen/x": permission.Allow, "touch made": permission.Deny,
+	} {
+		if v := g.Decide(tool.Spec{Name: "Bash"}, []tool.Access{{Op: tool.Exec, Target: command}}); v.Effect != want {
+			t.Errorf("%s: %s, not %s: %s", command, v.Effect, want, v.Reason)
+		}
+	}
+}

@@ -91,12 +91,18 @@ func (o Options) permissions() (po permission.Options, err error) {
 		}
 		add = append(add, real)
 	}
+	project := ""
+	if c.Project != "" {
+		if project = realPath(c.Project); !inside(project, o.Dir) {
+			project = ""
+		}
+	}
 	own, err := filepath.EvalSymlinks(o.Home)
 	if err != nil {
 		own = o.Home // it is not there yet
 	}
 	return permission.Options{
-		Mode: mode, Yes: o.Yes, Own: own, Home: o.User, Roots: append([]string{o.Dir}, add...),
+		Mode: mode, Yes: o.Yes, Own: own, Home: o.User, Roots: append([]string{o.Dir}, add...), Project: project,
 		Layers: layers, AskTimeout: timeout, Save: o.save,
 		Hosts: map[string][]string{"WebSearch": {builtin.SearchOptions{URL: c.Web.Search.URL}.Host()}},
 	}, nil

@@ -17,9 +17,9 @@ func (o Options) save(u permission.Update) error {
 	case permission.ForUser:
 		return put(own(filepath.Join(o.Home, "settings.json")), u)
 	case permission.ForLocal:
-		return put(own(config.ProjectFile(o.Home, o.Dir)), u)
+		return put(own(config.ProjectFile(o.Home, o.Project())), u)
 	case permission.ForProject:
-		return put(config.InProject{Home: o.Home, Dir: o.Dir}, u)
+		return put(config.InProject{Home: o.Home, Dir: o.Project()}, u)
 	}
 	return fmt.Errorf("%s is no file", u.Destination)
 }

@@ -7,6 +7,9 @@
 //	}
 //	fmt.Println(c.Model, "from", c.From["model"])
 //
+// A project's settings are those of the nearest folder that has some, from the
+// working directory up to the root of its repository.
+//
 // The layers, the later over the earlier: the user's settings.json, the user's
 // own for this project (see [ProjectFile]), the project's .cantle/settings.json,
 // its settings.local.json, the environment, the flags, and the managed file,
@@ -81,6 +84,9 @@ type Config struct {
 	// Layers are the permission rules by where they are from, the later over the
 	// earlier.
 	Layers []Layer `json:"-"`
+	// Project is the folder whose settings were read as the project's: see
+	// [ProjectDir].
+	Project string `json:"-"`
 	// Trust is how the project's folder stands, and what it brings.
 	Trust TrustState `json:"-"`
 	// Files are the settings files that were read.

@@ -18,7 +18,7 @@ import (
 // Sources are where settings come from.
 type Sources struct {
 	Home    string // the folder of the user's own: ~/.cantle, or CANTLE_HOME
-	Dir     string // the project
+	Dir     string // the working directory: see ProjectDir
 	Managed string // the managed file, see ManagedFile; "" is none
 	Getenv  func(string) string
 	// Flags are settings by dotted key, as "permissions.defaultMode", with
@@ -57,6 +57,11 @@ func (e *Error) Error() string {
 // Load reads all layers.
 func Load(src Sources) (*Config, error) {
 	c := &Config{From: map[string]string{}, places: map[string]place{}}
+	var above []string
+	if c.Project, above = projectDirs(src.Home, src.Dir); len(above) > 0 {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: its settings do not hold in %s, which has settings of its own", filepath.Join(above[0], ".cantle"), c.Project))
+	}
+	src.Dir = c.Project
 	layers := []struct{ name, file string }{
 		{"user", filepath.Join(src.Home, "settings.json")},
 		{"projectUser", ProjectFile(src.Home, src.Dir)},

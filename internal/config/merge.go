@@ -24,7 +24,7 @@ func (c *Config) merge(layer map[string]json.RawMessage, name, from string, root
 		return &Error{File: from, Line: lineOf(root, text, f.at), Key: dotted(f.at), Text: f.text}
 	}
 	c.tree = merged(c.tree, b, "")
-	*c = Config{From: c.From, Warnings: c.Warnings, Files: c.Files, Layers: c.Layers, Trust: c.Trust, tree: c.tree, places: c.places}
+	*c = Config{From: c.From, Warnings: c.Warnings, Files: c.Files, Layers: c.Layers, Project: c.Project, Trust: c.Trust, tree: c.tree, places: c.places}
 	if err := json.Unmarshal(c.tree, c); err != nil {
 		return &Error{File: from, Text: err.Error()}
 	}

@@ -3,7 +3,9 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -40,4 +42,45 @@ func realPath(path string) string {
 		return real
 	}
 	return filepath.Clean(path)
+}
+
+// ProjectDir is the folder whose settings hold in dir: the nearest that has some,
+// from dir up to the root of the repository that it lies in; dir itself, if none
+// has. Home is the user's own folder, which is no project's.
+func ProjectDir(home, dir string) string { at, _ := projectDirs(home, dir); return at }
+
+// projectDirs is ProjectDir, with the folders above that have settings too.
+func projectDirs(home, dir string) (at string, above []string) {
+	real := realPath(dir)
+	var found []string
+	for d := real; ; d = filepath.Dir(d) {
+		if hasSettings(home, d) {
+			found = append(found, d)
+		}
+		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
+			break
+		}
+		if d == filepath.Dir(d) { // no repository: what is above is nothing of this
+			found = slices.DeleteFunc(found, func(f string) bool { return f != real })
+			break
+		}
+	}
+	if len(found) == 0 {
+		return dir, nil
+	}
+	if found[0] == real {
+		return dir, found[1:]
+	}
+	return found[0], found[1:]
+}
+
+func hasSettings(home, dir string) bool {
+	folder := filepath.Join(dir, ".cantle")
+	if _, err := os.Lstat(folder); err != nil || sameFolder(home, folder) {
+		return false
+	}
+	return slices.ContainsFunc([]string{"settings.json", "settings.local.json"}, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(folder, name))
+		return err == nil
+	})
 }
