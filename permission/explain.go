@@ -42,7 +42,7 @@ func (g *Gate) Explain(r Request) Explanation {
 			analysis := *l.analysis
 			analysis.Commands = l.analysis.Commands[i : i+1]
 			one := *d
-			one.own = nil
+			one.own = []touched{{op: tool.Exec}} // one, as there is one line
 			if !d.box.inside() {
 				one.box = box{} // what goes beyond it is a part of its own
 			}
@@ -51,6 +51,11 @@ func (g *Gate) Explain(r Request) Explanation {
 			what := "run " + show(c)
 			if len(c.Via) > 0 {
 				what += ", by " + strings.Join(c.Via, ", ")
+			}
+			for _, t := range l.of[i] {
+				if t.op == tool.Write {
+					what += ", which writes " + t.shown
+				}
 			}
 			if c.Doubt {
 				what += ", if it is read so"
@@ -103,8 +108,11 @@ func (e Explanation) String() string {
 		if *e.Sandbox {
 			where = "in the sandbox"
 		}
-		if *e.Network {
+		switch {
+		case *e.Network:
 			network = "with the network"
+		case len(e.Hosts) > 0:
+			network = "with " + visible(strings.Join(e.Hosts, ", ")) + " alone"
 		}
 		fmt.Fprintf(&b, "runs: %s, %s\n", where, network)
 	}

@@ -28,13 +28,13 @@ func ExampleGate_ExplainCommand() {
 	// rule: Bash(rg:*), in ~/.cantle/settings.json (user)
 	// mode: default
 	//   allow  run rg x  [Bash(rg:*)]
-	//   allow  run tee f  [Bash(tee:*)]
+	//   allow  run tee f, which writes /w/f  [Bash(tee:*)]
 	// deny: it would run rm -rf /: the deny rule "Bash(rm:*)" of .cantle/settings.json (project) denies it
 	// rule: Bash(rm:*), in .cantle/settings.json (project)
 	// mode: default
 	//   allow  run rg x  [Bash(rg:*)]
 	//   allow  run timeout 5 rm -rf /
-	//   deny   run rm -rf /, by timeout  [Bash(rm:*)]
+	//   deny   run rm -rf /, by timeout, which writes /  [Bash(rm:*)]
 	// ask: it would run go test ./...
 	// mode: default
 	//   allow  run rg x  [Bash(rg:*)]
@@ -89,5 +89,27 @@ func TestExplanationsHideNothing(t *testing.T) {
 	text := g.ExplainCommand("echo \x1b[2K\r\u202e\u200b\u009bx\u00ad", "").String()
 	if i := strings.IndexFunc(strings.ReplaceAll(text, "\n", ""), func(r rune) bool { return r < ' ' || r > '~' }); i >= 0 {
 		t.Errorf("%q", text)
+	}
+}
+
+// TestPartsAgreeWithTheWhole: one command by itself is decided on as the line is
+// that has it alone, in every mode.
+func TestPartsAgreeWithTheWhole(t *testing.T) {
+	for _, mode := range permission.Modes() {
+		for _, command := range []string{"ls", "git log", "rm x", "cat .env", "echo x > made", "python3 x.py"} {
+			for _, auto := range []bool{false, true} {
+				g, err := permission.New(permission.Options{
+					Mode: mode, Roots: []string{"/w"}, Rules: permission.Rules{Allow: []string{"Bash(echo:*)"}},
+					Sandbox: &permission.Sandbox{Auto: auto, Holds: func() bool { return true }},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				e := g.ExplainCommand(command, "/w")
+				if len(e.Parts) != 1 || e.Parts[0].Effect != e.Effect {
+					t.Errorf("%s, auto %v: %s: %s, and its part %+v", mode, auto, command, e.Effect, e.Parts)
+				}
+			}
+		}
 	}
 }

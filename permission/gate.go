@@ -70,6 +70,8 @@ type Asked struct {
 	// there is no sandbox at all.
 	Sandbox *bool `json:"sandbox,omitempty"`
 	Network *bool `json:"network,omitempty"`
+	// Hosts are those that it could connect to although Network is false.
+	Hosts []string `json:"hosts,omitempty"`
 	// Needs are what no rule covers; Suggest are the rules that would, exactly
 	// as they will be saved if the user grants them.
 	Needs   []string     `json:"needs,omitempty"`
@@ -162,7 +164,7 @@ func (g *Gate) gate(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Res
 		g.replay(t, c.ID, r, v.Suggest)
 		q := &agent.Question{Kind: "approve", Basis: v.basis(), Call: &agent.QuestionCall{ID: c.ID, Name: c.Name, Input: c.Input, Access: acc}}
 		var err error
-		if q.Data, err = json.Marshal(Asked{v.Reason, v.Firm, v.Rule, v.Text, v.Words, v.Sandbox, v.Network, v.Needs, v.Suggest}); err != nil {
+		if q.Data, err = json.Marshal(Asked{v.Reason, v.Firm, v.Rule, v.Text, v.Words, v.Sandbox, v.Network, v.Hosts, v.Needs, v.Suggest}); err != nil {
 			return nil, err
 		}
 		if p, ok := tl.(tool.Previewer); ok {

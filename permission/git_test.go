@@ -154,7 +154,12 @@ func TestChosenHosts(t *testing.T) {
 func TestHostsWithinTheSandbox(t *testing.T) {
 	for _, domains := range []bool{false, true} {
 		g, err := permission.New(permission.Options{Roots: []string{"/w"}, Sandbox: &permission.Sandbox{
-			Auto: true, Holds: func() bool { return true }, Domains: func() bool { return domains },
+			Auto: true, Holds: func() bool { return true }, Domains: func() []string {
+				if domains {
+					return []string{"registry.npmjs.org"}
+				}
+				return nil
+			},
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -164,8 +169,12 @@ func TestHostsWithinTheSandbox(t *testing.T) {
 		if domains {
 			want = permission.Allow
 		}
-		if v := g.Decide(tool.Spec{Name: "Bash"}, []tool.Access{command}); v.Effect != want || *v.Network == domains {
-			t.Errorf("domains %v: %s: %s", domains, v.Effect, v.Reason)
+		if v := g.Decide(tool.Spec{Name: "Bash"}, []tool.Access{command}); v.Effect != want || *v.Network == domains || len(v.Hosts) == 0 == domains {
+			t.Errorf("domains %v: %s: %s, %v", domains, v.Effect, v.Reason, v.Hosts)
+		}
+		why := g.ExplainCommand("npm test", "/w").String()
+		if want := "runs: in the sandbox, with registry.npmjs.org alone"; domains != strings.Contains(why, want) {
+			t.Errorf("domains %v: %s", domains, why)
 		}
 		v := g.Decide(tool.Spec{Name: "Bash"}, []tool.Access{command, {Op: tool.Connect, Target: tool.Anywhere}})
 		if v.Effect != permission.Ask || !*v.Network {

@@ -23,12 +23,19 @@ type Sandbox struct {
 	Excluded []string
 	// Network says that the network is open to all commands.
 	Network bool
-	// Domains reports whether some hosts can be reached from inside: then
+	// Domains are the hosts that can be reached from inside, if there are some:
 	// a command that is known to need the network is tried with those. Nil is no.
-	Domains func() bool
+	Domains func() []string
 	// Write are folders that commands may write in besides the roots, absolute:
 	// what is in them is protected likewise, see [Gate.Protected].
 	Write []string
+}
+
+func (s *Sandbox) domains() []string {
+	if s.Domains == nil {
+		return nil
+	}
+	return s.Domains()
 }
 
 // box is how the commands of a call stand to the sandbox.
@@ -80,7 +87,7 @@ func (d *decision) boxed() {
 	case asks(tool.Write):
 		d.box.outside = true
 	case s.Network: // it is open anyway
-	case needs && !asks(tool.Connect) && s.Domains != nil && s.Domains(): // with what it can reach
+	case needs && !asks(tool.Connect) && len(s.domains()) > 0: // with what it can reach
 	case needs:
 		d.box.needs = true
 		add(tool.Connect)
@@ -124,7 +131,9 @@ func (d *decision) placed(v Verdict) Verdict {
 	}
 	in := !d.box.excluded && !d.box.outside && d.st.g.holds()
 	network := !in || !d.box.inside() || d.st.g.o.Sandbox.Network
-	v.Sandbox, v.Network = &in, &network
+	if v.Sandbox, v.Network = &in, &network; !network {
+		v.Hosts = d.st.g.o.Sandbox.domains()
+	}
 	return v
 }
 

@@ -29,6 +29,8 @@ type Verdict struct {
 	// there is no sandbox at all.
 	Sandbox *bool `json:"sandbox,omitempty"`
 	Network *bool `json:"network,omitempty"`
+	// Hosts are those that it could connect to although Network is false.
+	Hosts []string `json:"hosts,omitempty"`
 	// Needs are what no rule covers, each as a phrase: "run rm -rf x".
 	Needs []string `json:"needs,omitempty"`
 	// Suggest are the rules, as narrow as can be, with which the call would have

@@ -185,9 +185,12 @@ func (b *box) holds() bool {
 	return err == nil && run.Info().Confines && !b.exposed(run.Info())
 }
 
-// reaches reports whether commands in the sandbox reach some hosts.
-func (b *box) reaches() bool {
-	return len(b.confine.Policy.Domains) > 0 && b.holds() && b.Info().Domains
+// reaches are the hosts that commands in the sandbox reach.
+func (b *box) reaches() []string {
+	if p := b.confine.Policy; len(p.Domains) > 0 && b.holds() && b.Info().Domains {
+		return p.Domains
+	}
+	return nil
 }
 
 // Start is [sandbox.Runner].Start.

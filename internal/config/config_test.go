@@ -57,16 +57,16 @@ func TestLayers(t *testing.T) {
 
 func TestErrorsNameFileLineAndKey(t *testing.T) {
 	for text, want := range map[string]string{
-		"{\n\"\": 1}":                         `settings.json:2: "": there is no such setting`,
-		"{\"permissions\": {\n\"\": []}}":     `settings.json:2: permissions."": there is no such setting`,
-		"{\n\" \\u001b\": 1}":                 `settings.json:2: " \x1b": there is no such setting`,
-		"{\n\"models\": {\"\": {}}}":          `settings.json:2: models."": "" is not the name of a model`,
-		"{\n\n \"modle\": \"x\"}":             "settings.json:3: modle: there is no such setting",
-		"{\"permissions\": {\n\"alow\": []}}": "settings.json:2: permissions.alow: ",
-		"{\n\"maxTurns\": \"x\"}":             "settings.json:2: maxTurns: a whole number that is not less than 0 is wanted, text came",
-		"{\"max_turns\": 3}":                  "did you mean maxTurns?",
-		"{\"model\": ":                        "not JSON",
-		"[]":                                  "an object is wanted",
+		"{\n\"\": 1}":                                    `settings.json:2: "": there is no such setting`,
+		"{\"permissions\": {\n\"\": []}}":                `settings.json:2: permissions."": there is no such setting`,
+		"{\n\" \\u001b\": 1}":                            `settings.json:2: " \x1b": there is no such setting`,
+		"{\n\"models\": {\"\": {}}}":                     `settings.json:2: models."": "" is not the name of a model`,
+		"{\n\n \"modle\": \"x\"}":                        "settings.json:3: modle: there is no such setting",
+		"{\"permissions\": {\n\"alow\": []}}":            "settings.json:2: permissions.alow: ",
+		"{\n\"maxTurns\": \"x\"}":                        "settings.json:2: maxTurns: a whole number that is not less than 0 is wanted, text came",
+		"{\"max_turns\": 3}":                             "did you mean maxTurns?",
+		"{\"model\": ":                                   "not JSON",
+		"[]":                                             "an object is wanted",
 		"{\"providers\": {\"x\": {\"apiKey\": \"sk\"}}}": "settings.json:1: providers.x.apiKey: a key must not be in the settings: store it with cantle login",
 	} {
 		_, err := load(t, map[string]string{"home/settings.json": text}, nil)

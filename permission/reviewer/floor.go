@@ -61,7 +61,7 @@ func (f *floor) why(t *agent.Turn, c *agent.QuestionCall, asked permission.Asked
 	if r.Spec.Access != nil {
 		r.Access = []tool.Access{} // what it says is known, even that it is nothing
 	}
-	confined := is(asked.Sandbox, true) && is(asked.Network, false)
+	confined := is(asked.Sandbox, true) && is(asked.Network, false) && len(asked.Hosts) == 0
 	for _, a := range c.Access {
 		switch {
 		case strings.ContainsFunc(a.Target, func(r rune) bool { return !shown(r) && r != '\n' && r != '\t' }):

@@ -143,6 +143,9 @@ func placeOf(q *agent.QuestionCall, asked permission.Asked) string {
 	if is(asked.Sandbox, true) {
 		place = "confined: it can write in the workspace alone"
 	}
+	if len(asked.Hosts) > 0 {
+		return place + ", with some hosts of the network"
+	}
 	if is(asked.Network, false) {
 		return place + ", without the network"
 	}
