@@ -217,8 +217,10 @@ func (c *Case) request(o Options) (*permission.Gate, permission.Request, error) 
 	base.Home = cmp.Or(base.Home, "/home/u")
 	switch {
 	case c.Cwd != "":
+		base.Project = ""
 		base.Roots = []string{c.Cwd}
 	case len(base.Roots) == 0:
+		base.Project = ""
 		base.Roots = []string{"/w"}
 	}
 	readOnly, changed := false, false

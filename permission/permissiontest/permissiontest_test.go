@@ -86,3 +86,14 @@ func TestMalformedFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestCasesBringTheirFolder: paths in the rules of a case are from its own folder,
+// and not from the project of whoever runs it.
+func TestCasesBringTheirFolder(t *testing.T) {
+	base := permission.Options{Roots: []string{"/p/sub"}, Project: "/p"}
+	cases := `{"tool":"Write","input":{"file_path":"src/a.go","content":""},"cwd":"/w","rules":{"allow":["Edit(/src/**)"]},"mode":"default","expect":"allow"}`
+	r, err := permissiontest.Run(strings.NewReader(cases), permissiontest.Options{Base: base})
+	if err != nil || r.Passed != 1 {
+		t.Errorf("%v, %v", r, err)
+	}
+}
