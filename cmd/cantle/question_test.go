@@ -40,7 +40,7 @@ func TestApprovalsAtATerminal(t *testing.T) {
 	}
 	s.send("n\r")
 	s.expect("echo third")
-	s.expect("[a]lways in this session: Bash(echo:*) (would have matched 1 of 1)")
+	s.expect("[a]lways in this session: Bash(echo:*) (would have matched 1 of 1 calls so far)")
 	s.expect("Allow? ")
 	s.send("a\r") // the fourth is not asked about
 	if shown := s.expect("over"); strings.Contains(shown, "Allow?") {
@@ -153,6 +153,11 @@ func TestQuestionsOfAnEarlierRunAtATerminal(t *testing.T) {
 		if code := s.exit(); code != 4 || ran(w) != "" {
 			t.Fatalf("exit %d: %q", code, s.text())
 		}
+		out, _, _ := w.exec("sessions", "list")
+		id, _, _ := strings.Cut(out, " ")
+		if !strings.Contains(s.text(), "cantle run -c, or cantle run -r "+id+", asks again.") {
+			t.Errorf("no way on: %q", s.text())
+		}
 		s = w.terminal(append(append([]string{"run"}, w.model...), "--continue")...)
 		s.expect("Allow? ")
 		s.send("y\r")
@@ -175,6 +180,71 @@ func TestQuestionsOfAnEarlierRunAtATerminal(t *testing.T) {
 			t.Errorf("exit %d, %q: %s%s", code, ran(w), out, errs)
 		}
 	})
+}
+
+// TestAQuestionThatATalkLeaves says how it is answered, there and later.
+func TestAQuestionThatATalkLeaves(t *testing.T) {
+	w := newWorld(t)
+	w.serve(llmtest.WireChat, llmtest.Play(t, llmtest.Call("Bash", map[string]any{"command": "echo ran"})))
+	s := w.plain()
+	s.send("go\r")
+	s.expect("instead: ")
+	s.send(ctrlD)
+	s.expect("stopped: pending")
+	s.expect("Enter asks again; later, cantle run -c, or cantle run -r ")
+	s.expect("> ")
+	s.send("\r")
+	s.expect("instead: ")
+	s.send(ctrlD)
+	s.expect("> ")
+	s.send(ctrlD)
+	s.expect("1 question(s) wait for an answer: cantle run -c, or")
+	if code := s.exit(); code != 0 {
+		t.Errorf("exit %d: %q", code, s.text())
+	}
+}
+
+// TestANarrowTerminal: no word of a question is cut that fits a line.
+func TestANarrowTerminal(t *testing.T) {
+	w := newWorld(t)
+	w.serve(llmtest.WireChat, llmtest.Play(t, llmtest.Call("Bash", map[string]any{"command": "touch made"}), llmtest.Say("over")))
+	s := w.terminalOf(42, append(append([]string{"run"}, w.model...), "go")...)
+	s.expect("Bash wants to run:")
+	shown := s.expect("instead: ")
+	s.send("n\r")
+	s.expect("over")
+	if code := s.exit(); code != 0 {
+		t.Errorf("exit %d: %q", code, s.text())
+	}
+	for l := range strings.SplitSeq(shown, "\r\n") {
+		if n := len([]rune(strings.NewReplacer("\x1b[1;4m", "", "\x1b[0m", "").Replace(l))); n > 42 {
+			t.Errorf("%d columns: %q", n, l)
+		}
+	}
+	text := strings.Join(strings.Fields(shown), " ")
+	for _, want := range []string{"It asks because no rule covers that it would", "always for this [u]ser, everywhere: Bash(touch made)", "[n]o / [a] / [p] / [u], or say what to do instead:"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %q", want, shown)
+		}
+	}
+}
+
+// TestCtrlCStandsOnItsLine: what is told of the call that it ended begins one.
+func TestCtrlCStandsOnItsLine(t *testing.T) {
+	w := newWorld(t)
+	w.serve(llmtest.WireChat, llmtest.Play(t, llmtest.Call("Bash", map[string]any{"command": "echo up > up; exec sleep 60"})))
+	s := w.plain("--yes")
+	s.send("go\r")
+	await(t, filepath.Join(w.dir, "up"))
+	s.send(ctrlC)
+	shown := s.expect("▸ Bash(")
+	if _, after, ok := strings.Cut(shown, "^C"); !ok || !strings.Contains(after, "\n") {
+		t.Errorf("%q", shown)
+	}
+	s.expect("stopped: interrupted")
+	s.expect("> ")
+	s.send(ctrlD)
+	s.exit()
 }
 
 // TestLimitQuestionAtATerminal: in a run and in a talk, with nothing to allow
@@ -289,7 +359,7 @@ func TestARuleIsSavedWhereItSaid(t *testing.T) {
 		s := w.terminal(append(append([]string{"run"}, w.model...), "go")...)
 		shown := s.expect("Allow? ")
 		const rule = "Bash(touch one)"
-		if strings.Count(shown, rule) != 3 || !strings.Contains(shown, "saved in "+filepath.Join(w.home, ".cantle", "settings.json")) {
+		if strings.Count(shown, rule) != 3 || !strings.Contains(shown, "saved in ~/.cantle/settings.json") {
 			t.Errorf("%q", shown)
 		}
 		s.send(key + "\r")
@@ -298,7 +368,7 @@ func TestARuleIsSavedWhereItSaid(t *testing.T) {
 			t.Errorf("exit %d: %q", code, s.text())
 		}
 		names, _ := filepath.Glob(filepath.Join(w.home, ".cantle", file))
-		if len(names) != 1 || !strings.Contains(shown, "saved in "+names[0]) {
+		if len(names) != 1 || !strings.Contains(shown, "saved in ~"+strings.TrimPrefix(names[0], w.home)) {
 			t.Fatalf("%s: %q, and shown was %q", key, names, shown)
 		}
 		if b, err := os.ReadFile(names[0]); err != nil || !strings.Contains(string(b), `"`+rule+`"`) {

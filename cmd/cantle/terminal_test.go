@@ -32,9 +32,15 @@ type terminal struct {
 // terminal starts the program with these arguments at a terminal.
 func (w *world) terminal(args ...string) *terminal {
 	w.t.Helper()
+	return w.terminalOf(200, args...)
+}
+
+// terminalOf is one that is so wide.
+func (w *world) terminalOf(cols uint16, args ...string) *terminal {
+	w.t.Helper()
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Env = w.dir, append([]string{"TERM=xterm"}, w.env...)
-	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 200})
+	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: cols})
 	if err != nil {
 		w.t.Skip("there are no terminals here: ", err)
 	}
@@ -118,6 +124,24 @@ func (s *terminal) exit() int {
 	}
 	<-s.done
 	return s.cmd.ProcessState.ExitCode()
+}
+
+// await waits for a file to be there.
+func await(t *testing.T, name string) {
+	t.Helper()
+	late := time.After(patience)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err := os.Stat(name); err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatal(name, " does not come")
+		}
+	}
 }
 
 const (

@@ -59,7 +59,7 @@ func (a *asker) choices(q *agent.Question, w why) []choice {
 		{"p", "project", "always in this [p]roject", "localSettings"}, {"u", "user", "always for this [u]ser, everywhere", "userSettings"},
 	} {
 		if file := a.saved[c.to]; file != "" {
-			out = append(out, choice{c.key, c.word, fmt.Sprintf("%s: %s; saved in %s", c.says, rules, inLine(file)), data(c.to)})
+			out = append(out, choice{c.key, c.word, fmt.Sprintf("%s: %s; saved in %s", c.says, rules, inLine(a.e.tilde(file))), data(c.to)})
 		}
 	}
 	return out
@@ -103,21 +103,50 @@ func (a *asker) over() {
 const settling = 300 * time.Millisecond
 
 func (a *asker) show(v question) {
-	lines := slices.Concat([]string{""}, v.head, v.body[:v.cut])
+	a.say(append([]string{""}, v.head...)...)
+	a.put(v.body[:v.cut])
 	if more := len(v.body) - v.cut; more > 0 {
-		lines = append(lines, fmt.Sprintf("  … %d more lines", more))
+		a.say(fmt.Sprintf("  … %d more lines", more))
 	}
-	a.say(append(lines, v.tail...)...)
+	a.say(v.tail...)
 }
 
-func (a *asker) say(lines ...string) { _, _ = io.WriteString(a.e.Err, strings.Join(lines, "\n")+"\n") }
+// say puts lines of ours, folded where the terminal is narrow.
+func (a *asker) say(lines ...string) {
+	p := paneOf(a.e)
+	var out []string
+	for _, l := range lines {
+		out = append(out, p.fold(l)...)
+	}
+	a.put(out)
+}
+
+// put puts lines as they are.
+func (a *asker) put(lines []string) {
+	if len(lines) > 0 {
+		_, _ = io.WriteString(a.e.Err, strings.Join(lines, "\n")+"\n")
+	}
+}
+
+// prompt puts what a line is typed behind.
+func (a *asker) prompt(text string) {
+	_, _ = io.WriteString(a.e.Err, strings.Join(paneOf(a.e).fold(text), "\n")+" ")
+}
+
+// broken ends the line of a prompt that got no answer.
+func (a *asker) broken() {
+	fmt.Fprintln(a.e.Err)
+	if a.out != nil {
+		a.out.fresh()
+	}
+}
 
 func (a *asker) answer(ctx context.Context, q *agent.Question, v question, always []choice, p pane) (*agent.Answer, error) {
 	whole := v.cut == len(v.body)
 	for {
 		line, err := a.read(ctx, q, v, always, whole, p)
 		if err != nil {
-			fmt.Fprintln(a.e.Err)
+			a.broken()
 			switch {
 			case gone(err):
 				err = agent.ErrPending
@@ -149,8 +178,10 @@ func (a *asker) answer(ctx context.Context, q *agent.Question, v question, alway
 			}
 		case word == "n" || word == "no":
 			return &agent.Answer{Reason: "the user said no", Question: q.ID}, nil
-		case utf8.RuneCountInString(t) < 2:
+		case utf8.RuneCountInString(bare(t)) < 2:
 			a.say("Answer with one of the letters, or say what to do instead.")
+		case unclear(t):
+			a.say("That is neither a yes nor a no: y allows it; n, or what to do instead, after “no, ” where it begins like this.")
 		default:
 			a.say("Not allowed; the model is told what you said.")
 			return &agent.Answer{Reason: "the user said: " + clean(t), Question: q.ID}, nil
@@ -176,10 +207,10 @@ func (a *asker) confirm(ctx context.Context, v question, prompt string) (bool, e
 		if !whole {
 			short = fmt.Sprintf("[d] shows all %d lines, then you can say yes / [n]o", len(v.body))
 		}
-		fmt.Fprintf(a.e.Err, "%s %s: ", prompt, short)
+		a.prompt(prompt + " " + short + ":")
 		line, err := a.src.line(ctx)
 		if err != nil {
-			fmt.Fprintln(a.e.Err)
+			a.broken()
 			if gone(err) {
 				err = errNoAnswer
 			}
@@ -215,7 +246,7 @@ func (a *asker) read(ctx context.Context, q *agent.Question, v question, always 
 		a.say("  " + c.says)
 		short += " / [" + c.key + "]"
 	}
-	fmt.Fprintf(a.e.Err, "%s %s, or say what to do instead: ", prompt, short)
+	a.prompt(prompt + " " + short + ", or say what to do instead:")
 	return a.src.line(ctx)
 }
 
@@ -224,7 +255,7 @@ func (a *asker) all(ctx context.Context, v question, p pane) bool {
 	if done, ok := a.page(ctx, v.body, p); ok {
 		return done
 	}
-	a.say(v.body...)
+	a.put(v.body)
 	return true
 }
 

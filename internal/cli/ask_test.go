@@ -48,9 +48,9 @@ Bash, asked by the agent build/2, wants to run:
     no rule covers: write /etc/x
     it would reach the network
   It runs in the sandbox, with the network.
-  [a]lways in this session: Bash(rm -rf build) (would have matched 4 of 11), Edit(//etc/x)
-  always in this [p]roject: Bash(rm -rf build) (would have matched 4 of 11), Edit(//etc/x); saved in /h/.cantle/projects/p/settings.json
-  always for this [u]ser, everywhere: Bash(rm -rf build) (would have matched 4 of 11), Edit(//etc/x); saved in /h/.cantle/settings.json
+  [a]lways in this session: Bash(rm -rf build) (would have matched 4 of 11 calls so far), Edit(//etc/x)
+  always in this [p]roject: Bash(rm -rf build) (would have matched 4 of 11 calls so far), Edit(//etc/x); saved in /h/.cantle/projects/p/settings.json
+  always for this [u]ser, everywhere: Bash(rm -rf build) (would have matched 4 of 11 calls so far), Edit(//etc/x); saved in /h/.cantle/settings.json
 Allow? [y]es / [n]o / [a] / [p] / [u], or say what to do instead: `
 	if got != want {
 		t.Errorf("%s", got)
@@ -60,6 +60,60 @@ Allow? [y]es / [n]o / [a] / [p] / [u], or say what to do instead: `
 		if err != nil || !ans.OK || string(ans.Data) != `{"permission.reply":{"always":"`+to+`"}}` {
 			t.Errorf("%s: %+v, %v", in, ans, err)
 		}
+	}
+}
+
+// TestANearYesIsAskedAgain: what may be meant as a yes is neither that nor an
+// instruction for the model.
+func TestANearYesIsAskedAgain(t *testing.T) {
+	q := asked(t, "Bash", `{}`, map[string]any{"text": "ls", "suggest": []map[string]any{{"rule": "Bash(ls)"}}}, nil)
+	for _, in := range []string{"Yes please", "yse", "yeah", "maybe", "YES!", "es", "yes, but not there", "you decide", "alwasy", "Always do that", "lways", "ok", "Sure, go on", "(yes)"} {
+		if ans, got, err := put(t, q, in+"\nn\n"); err != nil || ans.OK || ans.Reason != "the user said no" || !strings.Contains(got, "y allows it; n, or what to do instead") {
+			t.Errorf("%q: %+v, %v: %s", in, ans, err, got)
+		}
+	}
+	for _, in := range []string{"[y]", "y.", "1)", "...", "a."} { // no more than a stray key
+		if ans, got, err := put(t, q, in+"\nn\n"); err != nil || ans.OK || ans.Reason != "the user said no" || !strings.Contains(got, "one of the letters") {
+			t.Errorf("%q: %+v, %v: %s", in, ans, err, got)
+		}
+	}
+	for _, in := range []string{"no, you should use the other file", "nope", "use the other file", "rather not", "stop", "it is all wrong", "away with it"} {
+		if ans, got, err := put(t, q, in+"\n"); err != nil || ans.OK || ans.Reason != "the user said: "+in {
+			t.Errorf("%q: %+v, %v: %s", in, ans, err, got)
+		}
+	}
+}
+
+// TestARuleThatAsksIsSaidOnce, and where it is written.
+func TestARuleThatAsksIsSaidOnce(t *testing.T) {
+	rule := map[string]any{"text": "Bash(rm:*)", "source": map[string]any{"layer": "user", "file": "/h/settings.json"}}
+	q := asked(t, "Bash", `{}`, map[string]any{"text": "rm x", "reason": `the ask rule "Bash(rm:*)" of /h/settings.json (user) asks`, "rule": rule}, nil)
+	if _, got, _ := put(t, q, "n\n"); strings.Count(got, "Bash(rm:*)") != 1 || strings.Count(got, "/h/settings.json") != 1 {
+		t.Errorf("%s", got)
+	}
+	q = asked(t, "Bash", `{}`, map[string]any{"text": "rm x", "reason": `a rule asks: Bash(rm:*)`, "rule": rule}, nil)
+	if _, got, _ := put(t, q, "n\n"); !strings.Contains(got, "by the rule Bash(rm:*), in /h/settings.json") {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestHostsOfACommand are named where it reaches no others.
+func TestHostsOfACommand(t *testing.T) {
+	q := asked(t, "Bash", `{}`, map[string]any{"text": "go mod download", "sandbox": true, "network": true, "hosts": []string{"proxy.golang.org", "*.example.com\x1b"}}, nil)
+	if _, got, _ := put(t, q, "n\n"); !strings.Contains(got, "  It runs in the sandbox, with proxy.golang.org, *.example.com<U+001B> alone.\n") {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestAPathBelowHomeIsShort where a rule would be saved.
+func TestAPathBelowHomeIsShort(t *testing.T) {
+	for path, want := range map[string]string{"/h/u/.cantle/x": "~/.cantle/x", "/h/u2/x": "/h/u2/x", "/h/u": "/h/u", "/x": "/x"} {
+		if got := (Env{User: "/h/u"}).tilde(path); got != want {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	if got := (Env{}).tilde("/x"); got != "/x" {
+		t.Error(got)
 	}
 }
 
@@ -211,6 +265,25 @@ func TestFold(t *testing.T) {
 			}
 		}
 		if all != line || len(pane{}.fold(line)) != 1 {
+			t.Errorf("%q", got)
+		}
+	}
+	// A word is cut only where it is too long for a line of its own, and no line that
+	// goes on looks like one that begins.
+	long := strings.Repeat("x", 60)
+	for _, line := range []string{
+		"  It asks because: no rule covers that it would write to /p/a, in the workspace, and run a program",
+		"    no rule covers: run " + long + " and more", "Allow? [y]es / [n]o / [a] / [p] / [u], or say what to do instead:", "  漢字" + strings.Repeat(" 漢字", 40),
+	} {
+		got := pane{wide: 42}.fold(line)
+		var words []string
+		for i, l := range got {
+			if columns(l) > 41 || l != strings.TrimRight(l, " ") || i > 0 && !strings.HasPrefix(l, strings.Repeat(" ", 4+len(line)-len(strings.TrimLeft(line, " ")))) {
+				t.Errorf("%q", got)
+			}
+			words = append(words, strings.Fields(l)...)
+		}
+		if text := strings.ReplaceAll(strings.Join(words, " "), "x x", "xx"); text != strings.Join(strings.Fields(line), " ") {
 			t.Errorf("%q", got)
 		}
 	}

@@ -191,7 +191,7 @@ func (f *flags) saved(e Env) map[string]string {
 	if err != nil {
 		return nil // it is told where it is needed
 	}
-	return map[string]string{"localSettings": config.ProjectFile(home, dir), "userSettings": filepath.Join(home, "settings.json")}
+	return map[string]string{"localSettings": config.ProjectFile(home, config.ProjectDir(home, dir)), "userSettings": filepath.Join(home, "settings.json")}
 }
 
 // load reads the settings with the flags over them.

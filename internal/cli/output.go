@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -35,7 +36,7 @@ func newOutput(e Env, form string, verbose bool) output {
 // went well.
 func (e Env) warn(text string, verbose bool) {
 	if verbose || e.ErrTTY {
-		fmt.Fprintln(e.Err, "cantle: "+clean(text))
+		e.tell("cantle: " + clean(text))
 	}
 }
 
@@ -191,13 +192,33 @@ type textOut struct {
 	shown  strings.Builder
 	spin   *spinner
 	asking int // questions that are open: nothing is drawn over them
+	// ended tells the signal that ends what goes on; nil: none does. Its ^C stands on
+	// the terminal until broke is set.
+	ended func() os.Signal
+	broke bool
+	// talk is that more can be typed, unkept that nothing is recorded.
+	talk, unkept bool
+}
+
+// follow has the ^C of a signal that ended tells stand on a line of its own.
+func (o *textOut) follow(ended func() os.Signal) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended, o.broke = ended, false
+}
+
+// fresh is that the terminal stands at the start of a line.
+func (o *textOut) fresh() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.broke = o.ended != nil && o.ended() != nil
 }
 
 func (o *textOut) note(text string) { o.e.warn(text, o.chatty) }
 
 func (o *textOut) complain(text string) {
 	o.pause()
-	fmt.Fprintln(o.e.Err, "cantle: "+clean(text))
+	o.e.tell("cantle: " + clean(text))
 }
 
 // pause leaves the terminal to another: the cursor is at the start of a line.
@@ -255,7 +276,7 @@ func (o *textOut) event(ev agent.Event) {
 func (o *textOut) progress(ev agent.Event) {
 	say := func(format string, args ...any) {
 		o.endLine()
-		fmt.Fprintln(o.e.Err, clean(fmt.Sprintf(format, args...)))
+		o.e.tell(clean(fmt.Sprintf(format, args...)))
 	}
 	at := ""
 	if ev.Path != "" {
@@ -298,9 +319,14 @@ func (o *textOut) progress(ev agent.Event) {
 // endLine makes what comes next begin on a line of its own.
 func (o *textOut) endLine() {
 	o.still()
-	if o.open {
+	broken := !o.broke && o.ended != nil && o.ended() == os.Interrupt && o.e.InTTY && o.e.ErrTTY
+	o.broke = o.broke || broken
+	switch {
+	case o.open:
 		_, _ = io.WriteString(o.e.Out, "\n")
 		o.open = false
+	case broken: // the terminal has put ^C
+		fmt.Fprintln(o.e.Err)
 	}
 }
 
@@ -327,18 +353,30 @@ func (o *textOut) close(res *agent.Result, err error, code int) error {
 		}
 	}
 	if err != nil {
-		fmt.Fprintln(o.e.Err, "cantle: "+clean(advise(err)))
+		o.e.tell("cantle: " + clean(advise(err)))
 	} else if code != ExitOK && res != nil {
-		fmt.Fprintf(o.e.Err, "cantle: stopped: %s", clean(string(res.Stop)))
+		text := "cantle: stopped: " + string(res.Stop)
 		if res.Reason != "" {
-			fmt.Fprintf(o.e.Err, ": %s", clean(res.Reason))
+			text += ": " + res.Reason
 		}
-		fmt.Fprintln(o.e.Err)
+		o.e.tell(clean(text))
+		if res.Stop.Status() == agent.StatusPending && !o.unkept {
+			again := ""
+			if o.talk {
+				again = "Enter asks again; later, "
+			}
+			o.e.tell("  " + again + toAnswer(res.Session))
+		}
 	}
 	if o.chatty && res != nil {
-		fmt.Fprintln(o.e.Err, turnLine(res))
+		o.e.tell(turnLine(res))
 	}
 	return nil
+}
+
+// toAnswer says how the questions that wait in a session are answered.
+func toAnswer(id string) string {
+	return fmt.Sprintf("cantle run -c, or cantle run -r %s, asks again.", id)
 }
 
 // turnLine sums a run up in a line.

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -18,12 +20,34 @@ type pane struct {
 func paneOf(e Env) pane {
 	p := pane{screen: e.ErrTTY && e.Getenv != nil && e.Getenv("TERM") != "dumb" && e.Getenv("TERM") != ""}
 	p.colour = p.screen && e.Getenv("NO_COLOR") == ""
-	if f, ok := e.Err.(*os.File); ok && e.ErrTTY {
+	p.wide, p.high = size(e.Err, e.ErrTTY)
+	return p
+}
+
+// size is that of a terminal; zero where there is none whose size is known.
+func size(w io.Writer, tty bool) (wide, high int) {
+	if f, ok := w.(*os.File); ok && tty {
 		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
-			p.wide, p.high = w, h
+			return w, h
 		}
 	}
-	return p
+	return 0, 0
+}
+
+// tell writes text of ours for people, folded where the terminal is narrow.
+func (e Env) tell(text string) { tellOn(e.Err, e.ErrTTY, text) }
+
+// tellOut is tell for what is a command's result.
+func (e Env) tellOut(text string) { tellOn(e.Out, e.OutTTY, text) }
+
+func tellOn(w io.Writer, tty bool, text string) {
+	var p pane
+	p.wide, _ = size(w, tty)
+	var out []string
+	for l := range strings.SplitSeq(text, "\n") {
+		out = append(out, p.fold(l)...)
+	}
+	_, _ = io.WriteString(w, strings.Join(out, "\n")+"\n") // a terminal that went away ends the program anyway
 }
 
 // A text that is not ours stands behind a bar, so that no line of it can be
@@ -103,22 +127,37 @@ func (p pane) lay(s string, spans []span, source bool) ([]string, oddness) {
 	return lines, odd
 }
 
-// fold is a line of ours, in which there may be long names, in lines that fit.
+// fold is a line of ours, in which there may be long names, in lines that fit. It
+// breaks at blanks, and within a word where that alone is too long. What goes on is
+// further in than any line that begins.
 func (p pane) fold(line string) []string {
+	own := len(line) - len(strings.TrimLeft(line, " "))
+	if p.wide <= 8 || own+4 > p.wide/2 {
+		return []string{line}
+	}
 	var out []string
-	wide, from := 0, 0
+	begin, next := "", strings.Repeat(" ", own+4)
+	from, blank, wide := 0, 0, 0
 	for i, c := range line {
-		n := columns(string(c))
-		if wide += n; p.wide > 8 && wide >= p.wide {
-			out = append(out, line[from:i])
-			from, wide = i, 4+n
+		if c == ' ' && i > own {
+			blank = i
+		}
+		if wide += columns(string(c)); wide < p.wide || i < from {
+			continue
+		}
+		at := i
+		if blank > from {
+			at = blank
+		}
+		out = append(out, begin+strings.TrimRight(line[from:at], " "))
+		for from = at; from < len(line) && line[from] == ' '; from++ {
+		}
+		begin, wide = next, len(next)
+		if end := i + utf8.RuneLen(c); end > from {
+			wide += columns(line[from:end])
 		}
 	}
-	out = append(out, line[from:])
-	for i := range out[1:] {
-		out[i+1] = "    " + out[i+1]
-	}
-	return out
+	return append(out, begin+line[from:])
 }
 
 // inLine is all of a text in one line: a name, a rule, a reason.

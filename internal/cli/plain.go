@@ -36,7 +36,7 @@ type plain struct {
 // plainLoop talks until the input ends. A line that ends in a backslash goes
 // on in the next.
 func plainLoop(ctx context.Context, e Env, f *flags) error {
-	out := &textOut{e: e, live: true, chatty: true}
+	out := &textOut{e: e, live: true, chatty: true, talk: true, unkept: f.noSession}
 	src := newSource(e)
 	p := &plain{e: e, f: f, out: out, ask: newAsker(e, f, out, src)}
 	if e.InTTY && e.ErrTTY {
@@ -74,9 +74,9 @@ func plainLoop(ctx context.Context, e Env, f *flags) error {
 		signal.Notify(p.between, os.Interrupt)
 		defer signal.Stop(p.between)
 	}
-	fmt.Fprintf(e.Err, "Cantle, with %s. /help says what can be typed; /exit ends.\n", clean(p.a.Info.Ref()))
+	e.tell(fmt.Sprintf("Cantle, with %s. /help says what can be typed; /exit ends.", clean(p.a.Info.Ref())))
 	if p.a.Info.Traits.StandIn {
-		fmt.Fprintln(e.Err, standIn)
+		e.tell(standIn)
 	}
 	if f.retry {
 		in, err := again(ctx, p.a.Session, nil)
@@ -102,7 +102,7 @@ func plainLoop(ctx context.Context, e Env, f *flags) error {
 		h.add(text)
 		in, done := p.command(text)
 		if done {
-			return nil
+			return p.unanswered()
 		}
 		if len(in) == 0 && len(p.a.Session.Pending()) == 0 {
 			continue
@@ -113,14 +113,17 @@ func plainLoop(ctx context.Context, e Env, f *flags) error {
 	}
 }
 
-// unanswered is how a talk ends whose input has ended, where there is nobody to
-// see that a question waits.
+// unanswered is how a talk ends in which questions may wait: without a terminal, nobody
+// has seen them.
 func (p *plain) unanswered() error {
-	if n := len(p.a.Session.Pending()); n > 0 && !p.e.InTTY {
-		fmt.Fprintf(p.e.Err, "cantle: %d question(s) wait for an answer: go on with --continue.\n", n)
-		return exit(ExitPending)
+	n := len(p.a.Session.Pending())
+	if n > 0 && !p.f.noSession {
+		p.e.tell(fmt.Sprintf("cantle: %d question(s) wait for an answer: %s", n, toAnswer(p.a.Session.ID())))
 	}
-	return nil
+	if n == 0 || p.e.InTTY {
+		return nil
+	}
+	return exit(ExitPending)
 }
 
 // missed takes the Ctrl-C that nothing has taken, and reports whether there was
@@ -145,8 +148,8 @@ func (p *plain) command(text string) (in llm.Parts, done bool) {
 	case "/exit", "/quit":
 		done = true
 	case "/help":
-		fmt.Fprintln(p.e.Err, "Type what is to be done; end a line with \\ to go on in the next.\n"+
-			"/model says which model answers, and /model provider:model has another one answer from now on.\n"+
+		p.e.tell("Type what is to be done; end a line with \\ to go on in the next.\n" +
+			"/model says which model answers, and /model provider:model has another one answer from now on.\n" +
 			"/session says the session's id; /exit or Ctrl-D ends; Ctrl-C stops what runs, or clears the line.")
 	case "/session":
 		fmt.Fprintln(p.e.Err, p.a.Session.ID())
@@ -160,7 +163,7 @@ func (p *plain) command(text string) (in llm.Parts, done bool) {
 			if n := catalog.Nearest(t[1:], slashCommands, 1); len(n) > 0 {
 				near = "did you mean /" + n[0] + "? Else "
 			}
-			fmt.Fprintf(p.e.Err, "There is no command %s: %ssee /help.\n", clean(t), near)
+			p.e.tell(fmt.Sprintf("There is no command %s: %ssee /help.", clean(t), near))
 			break
 		}
 		in = llm.Parts{llm.Text{Text: text}}
@@ -173,16 +176,16 @@ var slashCommands = []string{"exit", "quit", "help", "session", "model"}
 // model has another model answer, or says which one does.
 func (p *plain) model(ref string) {
 	if ref == "" {
-		fmt.Fprintf(p.e.Err, "%s answers.\n", clean(p.a.Info.Ref()))
+		p.e.tell(fmt.Sprintf("%s answers.", clean(p.a.Info.Ref())))
 		return
 	}
 	if err := p.a.SetModel(ref); err != nil {
-		fmt.Fprintf(p.e.Err, "cantle: %s\n%s goes on to answer.\n", clean(adviseAlways(err)), clean(p.a.Info.Ref()))
+		p.e.tell(fmt.Sprintf("cantle: %s\n%s goes on to answer.", clean(adviseAlways(err)), clean(p.a.Info.Ref())))
 		return
 	}
-	fmt.Fprintf(p.e.Err, "Now with %s.\n", clean(p.a.Info.Ref()))
+	p.e.tell(fmt.Sprintf("Now with %s.", clean(p.a.Info.Ref())))
 	if p.a.Info.Traits.StandIn {
-		fmt.Fprintln(p.e.Err, standIn)
+		p.e.tell(standIn)
 	}
 	for _, n := range append(slices.Clip(p.a.Notes), effortNote(p.f.wanted, p.a.Info)...) {
 		p.out.note(n)
@@ -194,7 +197,8 @@ const standIn = "This is a stand-in, not a language model."
 // say runs one prompt, or with none the calls whose questions wait. An error
 // of the run is told and the talk goes on; what it returns ends the talk.
 func (p *plain) say(ctx context.Context, in ...llm.Part) error {
-	ctx, stop, _ := notify(ctx, p.leave, os.Interrupt)
+	ctx, stop, broken := notify(ctx, p.leave, os.Interrupt)
+	p.out.follow(broken)
 	defer func() {
 		p.missed()
 		stop()
@@ -258,7 +262,7 @@ func (p *plain) read(ctx context.Context) (string, error) {
 		case err != nil && broke && p.line.interrupt():
 			return "", errQuit
 		case errors.Is(err, errCleared), err != nil && broke:
-			fmt.Fprintln(p.e.Err, "Ctrl-C again ends, as Ctrl-D does.")
+			p.e.tell("Ctrl-C again ends, as Ctrl-D does.")
 			b.Reset()
 			continue
 		case errors.Is(err, io.EOF) && b.Len() > 0:

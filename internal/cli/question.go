@@ -33,6 +33,8 @@ type why struct {
 	// Sandbox and Network say how a command would run, where that is known.
 	Sandbox *bool `json:"sandbox"`
 	Network *bool `json:"network"`
+	// Hosts are those that it reaches from the sandbox, and no others.
+	Hosts []string `json:"hosts"`
 }
 
 type suggestion struct {
@@ -57,11 +59,21 @@ func (w why) rules() string {
 			return ""
 		}
 		if s.Of > 0 {
-			rule += fmt.Sprintf(" (would have matched %d of %d)", s.Matched, s.Of)
+			rule += fmt.Sprintf(" (would have matched %d of %d calls so far)", s.Matched, s.Of)
 		}
 		out = append(out, rule)
 	}
 	return strings.Join(out, ", ")
+}
+
+// namesRule reports whether the reason says already which rule asks, and where it is
+// written.
+func (w why) namesRule() bool {
+	from := w.Rule.Source.File
+	if from == "" {
+		from = w.Rule.Source.Layer
+	}
+	return strings.Contains(w.Reason, w.Rule.Text) && strings.Contains(w.Reason, from)
 }
 
 // question is a question as it is shown. Nothing of it comes to the terminal as
@@ -139,7 +151,7 @@ func pose(q *agent.Question, w why, p pane) question {
 	case w.Reason != "":
 		say("It asks because: %s", inLine(w.Reason))
 	}
-	if r := w.Rule; r != nil && r.Text != "" {
+	if r := w.Rule; r != nil && r.Text != "" && !w.namesRule() {
 		say("  by the rule %s%s", inLine(r.Text), where(r.Source.Layer, r.Source.File))
 	}
 	for _, n := range w.Needs {
@@ -155,6 +167,12 @@ func pose(q *agent.Question, w why, p pane) question {
 	network := w.Network != nil && *w.Network
 	switch {
 	case w.Text == "": // no command
+	case w.Sandbox != nil && *w.Sandbox && len(w.Hosts) > 0:
+		var hosts []string
+		for _, h := range w.Hosts {
+			hosts = append(hosts, inLine(h))
+		}
+		say("It runs in the sandbox, with %s alone.", strings.Join(hosts, ", "))
 	case w.Sandbox != nil && *w.Sandbox && network:
 		say("It runs in the sandbox, with the network.")
 	case w.Sandbox != nil && *w.Sandbox:

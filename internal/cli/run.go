@@ -75,9 +75,14 @@ func (f *runFlags) run(ctx context.Context, e Env, args []string) error {
 		f.output = "json"
 	}
 	out := newOutput(e, f.output, f.verbose)
+	text, isText := out.(*textOut)
 	// From here on json and stream-json get their closing document, always.
 	ctx, stop, ended := e.early.take(ctx, func(code int) { leave(out, code) })
 	defer stop()
+	if isText {
+		text.unkept = f.noSession
+		text.follow(ended)
+	}
 	res, code, err := (*agent.Result)(nil), ExitUsage, clash
 	if clash == nil {
 		res, code, err = f.perform(ctx, e, args, out, ended)

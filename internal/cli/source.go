@@ -60,6 +60,9 @@ func (s *source) fill(ctx context.Context) error {
 func (s *source) pump() {
 	defer close(s.ch)
 	for {
+		if f, ok := s.r.(*os.File); ok && s.tty {
+			comes(f)
+		}
 		b := make([]byte, 4096)
 		n, err := s.r.Read(b)
 		if n > 0 || err != nil {

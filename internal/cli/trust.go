@@ -62,7 +62,7 @@ func newTrust(e Env) *cobra.Command {
 			if err := o.SetTrust("", false); err != nil {
 				return err
 			}
-			fmt.Fprintf(e.Err, "%s is not trusted.\n", inLine(o.Dir))
+			fmt.Fprintf(e.Err, "%s is not trusted.\n", inLine(o.Project()))
 			return nil
 		},
 	}
@@ -89,10 +89,10 @@ func (f *flags) trust(ctx context.Context, e Env, sure bool) error {
 	}
 	switch state.Level {
 	case config.BringsNothing:
-		fmt.Fprintf(e.Err, "%s brings nothing that would need trust.\n", inLine(o.Dir))
+		fmt.Fprintf(e.Err, "%s brings nothing that would need trust.\n", inLine(o.Project()))
 		return nil
 	case config.Trusted:
-		fmt.Fprintf(e.Err, "%s is trusted with what it brings: cantle trust show lists it, cantle trust no takes it back.\n", inLine(o.Dir))
+		fmt.Fprintf(e.Err, "%s is trusted with what it brings: cantle trust show lists it, cantle trust no takes it back.\n", inLine(o.Project()))
 		return nil
 	}
 	a := newAsker(e, f, nil, newSource(e))
@@ -119,7 +119,7 @@ func (f *flags) trust(ctx context.Context, e Env, sure bool) error {
 	if err := o.SetTrust(state.Survey.Digest, true); err != nil {
 		return err
 	}
-	a.say(inLine(o.Dir) + " is trusted, as long as it brings just this.")
+	a.say(inLine(o.Project()) + " is trusted, as long as it brings just this.")
 	return nil
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -54,4 +55,14 @@ func clean(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// tilde is a path, from ~ where it is in the user's home.
+func (e Env) tilde(path string) string {
+	if e.User != "" {
+		if rest, ok := strings.CutPrefix(path, filepath.Clean(e.User)+string(filepath.Separator)); ok {
+			return "~" + string(filepath.Separator) + rest
+		}
+	}
+	return path
 }
