@@ -132,6 +132,9 @@ func (o Options) bash(ctx context.Context, in bashIn) (*tool.Result, error) {
 	}
 	out.through(o.Filter)
 	how := o.confine(c.Access)
+	if how.unheld {
+		return nil, tool.Fatal(errors.New("bash: commands are to be confined, and the policy of Options.Confine holds them to nothing"))
+	}
 	env := how.env(o)
 	p, err := o.Runner.Start(ctx, &sandbox.Command{
 		Args: how.shell(command, env), Dir: dir, Stdout: out, Env: env, Policy: how.policy,

@@ -5,6 +5,8 @@ package builtin_test
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -210,5 +212,17 @@ func TestBashSaysWhy(t *testing.T) {
 	}}
 	if res, err := tool.Run(t.Context(), d.bash, c); err != nil || strings.Contains(res.Parts.Text(), "sandbox") {
 		t.Errorf("outside: %v %v", res, err)
+	}
+}
+
+// TestBashWithoutAPolicy: what was to be confined is not run for want of saying
+// to what.
+func TestBashWithoutAPolicy(t *testing.T) {
+	d := newDesk(t, func(o *builtin.Options) { o.Confine = &builtin.Confine{} })
+	if _, err := d.call(t.Context(), map[string]any{"command": "touch made"}); err == nil || !strings.Contains(err.Error(), "holds them to nothing") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Join(d.dir, "made")); err == nil {
+		t.Error("it ran")
 	}
 }

@@ -15,12 +15,25 @@ import (
 // The runner's Info is called before it is looked at, for each command, so that
 // a runner that is opened only then can complete it.
 //
+//	root := "/home/u/project"
+//	run, report, err := auto.Open(ctx, auto.Options{})
+//	…
+//	gate, err := permission.New(permission.Options{
+//		Roots:   []string{root},
+//		Sandbox: &permission.Sandbox{Auto: true, Holds: func() bool { return run.Info().Confines }},
+//	})
+//	…
+//	tools := builtin.Tools(builtin.Options{Root: root, Runner: run, Confine: &builtin.Confine{Policy: sandbox.Policy{
+//		WriteRoots: []string{root}, NoNetwork: true, Hide: gate.Hidden(), ReadOnly: gate.Protected(),
+//	}}})
+//
 // A command that was decided to run outside of the sandbox is given the zero
 // [sandbox.Policy], and none of Env: what commands in the sandbox may write is
 // not what others should take for theirs.
 type Confine struct {
-	// Policy is that of every command. One that was decided to have the network
-	// is run without its NoNetwork and Domains.
+	// Policy is that of every command; one that holds to nothing is an error of
+	// each. A command that was decided to have the network is run without its
+	// NoNetwork and Domains.
 	Policy sandbox.Policy
 	// Env is put into the environment of confined commands, over all else:
 	// TMPDIR, and where programs keep their caches.
@@ -54,6 +67,7 @@ type confined struct {
 	policy  sandbox.Policy
 	info    sandbox.Info
 	inside  bool // a runner holds it to the policy
+	unheld  bool // it is to be confined, and no policy says to what
 	image   bool // programs are those of an image
 	refused func() []string
 }
@@ -69,6 +83,7 @@ func (o Options) confine(access []tool.Access) confined {
 		return r
 	}
 	r.policy, r.refused = o.Confine.Policy, o.Confine.Refused
+	r.unheld = r.policy.IsZero()
 	if slices.Contains(access, tool.Access{Op: tool.Connect, Target: tool.Anywhere}) {
 		r.policy.NoNetwork, r.policy.Domains = false, nil
 	}

@@ -118,7 +118,11 @@ func New(ctx context.Context, o Options) (*App, error) {
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	a.Notes = append(a.Notes, mistyped(gate)...)
+	more, err = mistyped(gate)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	a.Notes = append(a.Notes, more...)
 	review, err := o.reviewer(add)
 	if err != nil {
 		return nil, errors.Join(err, b.Close())

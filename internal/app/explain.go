@@ -74,7 +74,7 @@ func (o Options) CheckRules() (*RuleReport, error) {
 		return nil, err
 	}
 	defer end()
-	return &RuleReport{Rules: len(g.Rules("")), Unused: g.Unused(specs(builtin.Tools(b)))}, nil
+	return &RuleReport{Rules: len(g.Rules("")), Unused: unused(g, specs(builtin.Tools(b)))}, nil
 }
 
 func specs(tools []tool.Tool) []tool.Spec {

@@ -3,12 +3,14 @@ package app
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/cantle-dev/cantle/builtin"
 	"github.com/cantle-dev/cantle/internal/config"
 	"github.com/cantle-dev/cantle/permission"
+	"github.com/cantle-dev/cantle/tool"
 )
 
 // Modes lists the names of the permission modes.
@@ -110,12 +112,18 @@ func (o Options) permissions() (po permission.Options, err error) {
 
 // mistyped tells of the rules that name no tool: a denial that denies nothing
 // should be heard of. Tools of servers are not known here.
-func mistyped(g *permission.Gate) []string {
-	var notes []string
-	for _, r := range g.Unused(nil) {
-		if !strings.HasPrefix(r.Text, "mcp__") {
-			notes = append(notes, r.String()+" names no tool: it decides nothing; see \"cantle permissions check\"")
+func mistyped(g *permission.Gate) (notes []string, err error) {
+	for _, r := range unused(g, nil) {
+		text := r.String() + " names no tool, and decides nothing"
+		if r.Source.Layer == "flags" {
+			return nil, Usage("%s: see \"cantle permissions check\"", text)
 		}
+		notes = append(notes, text+": see \"cantle permissions check\"")
 	}
-	return notes
+	return notes, nil
+}
+
+// unused are the rules that name no tool. Those of servers are not known here.
+func unused(g *permission.Gate, tools []tool.Spec) []Rule {
+	return slices.DeleteFunc(g.Unused(tools), func(r Rule) bool { return strings.HasPrefix(r.Text, "mcp__") })
 }

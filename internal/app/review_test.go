@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,5 +35,26 @@ func TestReviewer(t *testing.T) {
 	}
 	if n := len(judge.Requests()); n != 1 {
 		t.Errorf("the reviewer was asked %d times", n)
+	}
+}
+
+// TestMistypedRules: a rule of the command line that names no tool is an error,
+// for a denial that denies nothing must be heard of; one of a file is told.
+func TestMistypedRules(t *testing.T) {
+	o := app.Options{
+		Config: &config.Config{Model: app.DemoModel, Layers: []config.Layer{{Name: "user", File: "f", Deny: []string{"Bsh(rm:*)", "mcp__x__*"}}}},
+		Home:   t.TempDir(), Dir: t.TempDir(), Getenv: func(string) string { return "" },
+	}
+	a, err := app.New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if notes := strings.Join(a.Notes, "\n"); strings.Count(notes, "names no tool") != 1 || !strings.Contains(notes, "Bsh(rm:*)") {
+		t.Errorf("%q", notes)
+	}
+	o.Config.Layers[0].Name = "flags"
+	if _, err := app.New(t.Context(), o); !errors.Is(err, app.ErrUsage) || !strings.Contains(err.Error(), "Bsh(rm:*)") {
+		t.Errorf("%v", err)
 	}
 }

@@ -305,6 +305,11 @@ func (o Options) RunSandboxed(ctx context.Context, args []string, in *os.File, o
 		c.Policy = b.Confine.Policy
 	}
 	exit, err := sandbox.Run(ctx, b.Runner, c)
+	if b.Confine != nil {
+		for _, host := range b.Confine.Refused() {
+			_, _ = fmt.Fprintf(errs, "cantle: the sandbox refused a connection to %s\n", host)
+		}
+	}
 	return exit.Code, err
 }
 
