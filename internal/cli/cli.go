@@ -11,14 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/cantle-dev/cantle/internal/app"
 	"github.com/cantle-dev/cantle/internal/config"
-	"github.com/cantle-dev/cantle/llm/catalog"
 	"github.com/cantle-dev/cantle/session"
 )
 
@@ -116,7 +114,7 @@ func (e Env) main(ctx context.Context, args []string) int {
 			text += "\n  End the program that has it open, and try again."
 		}
 	}
-	fmt.Fprintln(e.Err, "cantle: "+clean(text))
+	e.tell("cantle: " + clean(text))
 	if errors.Is(err, app.ErrUsage) || isConfig(err) {
 		return ExitUsage
 	}
@@ -151,12 +149,12 @@ func newRoot(e Env) *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return app.Usage("%w", &flagError{err}) })
+	root.SetFlagErrorFunc(wrongFlag)
 	root.SetVersionTemplate("cantle {{.Version}}\n")
 	root.Flags().BoolVar(&plain, "plain", false, "talk in a plain loop of lines")
 	f.add(root)
 	root.AddCommand(newRun(e), newSessions(e), newModels(e), newLogin(e), newLogout(e), newPermissions(e), newSandbox(e), newTrust(e), newDoctor(e), newVersion(e))
-	noArgsIsUsage(root)
+	wrongArgs(root)
 	return root
 }
 
@@ -167,39 +165,6 @@ func on(v string) bool {
 		return false
 	}
 	return true
-}
-
-// noArgsIsUsage makes wrong arguments errors of usage.
-func noArgsIsUsage(c *cobra.Command) {
-	if check := c.Args; check != nil {
-		c.Args = func(cmd *cobra.Command, args []string) error {
-			if err := check(cmd, args); err != nil {
-				return app.Usage("%w%s", err, meant(cmd, args))
-			}
-			return nil
-		}
-	}
-	for _, sub := range c.Commands() {
-		noArgsIsUsage(sub)
-	}
-}
-
-// meant says which command of cmd the first argument may have been meant for.
-func meant(cmd *cobra.Command, args []string) string {
-	var names []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
-		}
-	}
-	if len(args) == 0 {
-		return ""
-	}
-	near := catalog.Nearest(args[0], names, 2)
-	if len(near) == 0 {
-		return ""
-	}
-	return ": did you mean " + strings.Join(near, " or ") + "?"
 }
 
 func newVersion(e Env) *cobra.Command {

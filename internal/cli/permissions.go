@@ -98,10 +98,13 @@ func newPermissions(e Env) *cobra.Command {
 		Example: "  cantle permissions why 'git log | tee notes'\n  cantle permissions why Read '~/.ssh/config'\n" +
 			"  cantle permissions why Write '{\"file_path\": \"a.txt\", \"content\": \"\"}'",
 		Args: func(_ *cobra.Command, args []string) error {
-			if n := len(args); n == 0 || n > 2 || strings.TrimSpace(args[0]) == "" {
-				return fmt.Errorf("give one command line, in quotes, or a tool and its input: there are %d arguments", n)
+			switch n := len(args); {
+			case n > 2:
+				return app.Usage("%d words: give one command line, in quotes, or a tool and its input, in quotes", n)
+			case n > 0 && strings.TrimSpace(args[0]) == "":
+				return app.Usage("the command line is empty: give one, in quotes, or a tool and its input")
 			}
-			return nil
+			return cobra.MinimumNArgs(1)(nil, args)
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			o, err := options()
