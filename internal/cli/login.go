@@ -21,7 +21,7 @@ import (
 // being repeated: it may be a key.
 func oneProvider(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return errors.New("one provider is wanted, as anthropic; a key is no argument, where other programs could see it: it is asked for, or read from standard input")
+		return app.Usage("one provider is wanted, as anthropic; a key is no argument, where other programs could see it: it is asked for, or read from standard input")
 	}
 	return nil
 }

@@ -101,6 +101,8 @@ func dashed(f *pflag.Flag, given string) string {
 	switch {
 	case len(given) == 1:
 		return "-" + given
+	case f != nil && given == "" && f.Shorthand != "":
+		return "-" + f.Shorthand + ", --" + f.Name
 	case f != nil:
 		return "--" + f.Name
 	}

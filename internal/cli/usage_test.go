@@ -27,8 +27,8 @@ func TestWrongArguments(t *testing.T) {
 		"run -yZ":                   "there is no flag -Z of cantle run; see cantle run --help",
 		"run --model":               "--model wants a value; see cantle run --help",
 		"run -m":                    "-m wants a value; see",
-		"run --output x":            `--output "x": use text or json or stream-json; see`,
-		"run --yes=maybe":           `--yes "maybe": `,
+		"run --output x":            `-o, --output "x": use text or json or stream-json; see`,
+		"run --yes=maybe":           `-y, --yes "maybe": `,
 		"--=":                       `"--=" is no flag; see cantle --help`,
 	} {
 		words := strings.Fields(args)
