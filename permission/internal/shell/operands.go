@@ -344,14 +344,7 @@ func (w *walker) operands(at int, r row, a args) bool {
 		if form, ok := a.get("w", "write-out"); ok && name == "curl" && strings.Contains(form.Text, "%output{") {
 			w.access(at, tool.Write, Word{Text: form.Text, Start: form.Start, End: form.End}, false)
 		}
-		if _, ok := a.get("O", "remote-name"); ok && name == "curl" || name == "wget" {
-			if _, named := a.get("output-document"); !named {
-				w.access(at, tool.Write, Word{Text: ".", Known: true}, true)
-			}
-		}
-		if o, ok := a.get("O"); ok && name == "wget" {
-			w.access(at, tool.Write, o, false)
-		}
+		w.downloads(at, name, &a, all)
 	case "remote":
 		for _, o := range a.options {
 			if o.name == "o" && o.has && (name == "scp" || name == "sftp") {
@@ -394,4 +387,44 @@ func (w *walker) operands(at int, r row, a args) bool {
 		}
 	}
 	return true
+}
+
+// downloads are the files that a program fetches into a folder under the names
+// that they have where they come from.
+func (w *walker) downloads(at int, name string, a *args, urls []Word) {
+	switch name {
+	case "curl":
+		if _, ok := a.get("O", "remote-name", "remote-name-all"); !ok {
+			return
+		}
+	case "wget":
+		if _, ok := a.get("O", "output-document"); ok {
+			return // all of it into one file
+		}
+	default:
+		return
+	}
+	dir, moved := a.get("P", "directory-prefix", "output-dir")
+	_, many := a.get("r", "recursive", "m", "mirror", "p", "i", "input-file", "content-disposition", "trust-server-names", "J", "remote-header-name")
+	for _, u := range urls {
+		from, query, asked := strings.Cut(u.Text, "?")
+		if _, rest, ok := strings.Cut(from, "://"); ok {
+			from = rest
+		}
+		_, file, _ := strings.Cut(from, "/")
+		if file == "" || strings.HasSuffix(file, "/") {
+			file = "index.html"
+		}
+		if file = path.Base(file); asked && name == "wget" {
+			file += "?" + strings.ReplaceAll(query, "/", "%2F")
+		}
+		if !u.Known || many || moved && !dir.Known || strings.ContainsAny(u.Text, "{[%#") {
+			w.access(at, tool.Write, Word{Text: ".", Known: true}, true)
+			continue
+		}
+		if moved {
+			file = dir.Text + "/" + file
+		}
+		w.access(at, tool.Write, Word{Text: file, Prefix: file, Known: true, Start: u.Start, End: u.End}, false)
+	}
 }
