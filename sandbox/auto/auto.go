@@ -144,7 +144,7 @@ func Open(ctx context.Context, o Options) (sandbox.Runner, Report, error) {
 		r.Name = name
 		run, why, err := open()
 		if err != nil {
-			return nil, r, fmt.Errorf("sandbox: %w: %w; or let it be chosen with the name \"auto\"", ErrUnavailable, err)
+			return nil, r, fmt.Errorf("sandbox: %w: %w; or name \"auto\", which takes the best that there is", ErrUnavailable, err)
 		}
 		return done(run, why)
 	}

@@ -101,7 +101,7 @@ func TestByName(t *testing.T) {
 		want string
 	}{
 		{auto.Options{Name: "firejail"}, "there is no sandbox \"firejail\"; there are auto, bubblewrap"},
-		{auto.Options{Name: "bwrap", Bubblewrap: "/bin/false"}, "or let it be chosen"},
+		{auto.Options{Name: "bwrap", Bubblewrap: "/bin/false"}, "; or name \"auto\", which takes the best that there is"},
 		{auto.Options{Name: auto.Docker}, "no image was named"},
 		{auto.Options{Name: auto.Docker, Docker: docker.Options{Image: "x", Program: "/no/such"}}, "docker: no containers: "},
 	} {

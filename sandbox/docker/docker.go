@@ -29,6 +29,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -87,11 +88,11 @@ func engine(ctx context.Context, program string, args ...string) (string, error)
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &said, time.Second
 	if err := cmd.Run(); err != nil {
-		text := strings.TrimSpace(said.String())
+		text := strings.Join(strings.Fields(said.String()), " ")
 		if ctx.Err() != nil {
 			text = "no answer in time"
 		}
-		return "", fmt.Errorf("%s: %s", cmp.Or(text, err.Error()), strings.Join(args[:min(len(args), 2)], " "))
+		return "", fmt.Errorf("%s %s: %s", filepath.Base(program), args[0], cmp.Or(strings.TrimRight(text, ".?"), err.Error()))
 	}
 	return strings.TrimSpace(out.String()), nil
 }
@@ -100,11 +101,11 @@ func engine(ctx context.Context, program string, args ...string) (string, error)
 // environment it gives.
 func check(ctx context.Context, program string, o Options) ([]string, error) {
 	if _, err := engine(ctx, program, "version", "--format", "{{.Server.Version}}"); err != nil {
-		return nil, fmt.Errorf("docker: %w: %s does not answer: %w; start its engine, or let this user use it", ErrUnavailable, program, err)
+		return nil, fmt.Errorf("docker: %w: %s gets no answer (%w); start its engine, or let this user use it", ErrUnavailable, program, err)
 	}
 	out, err := engine(ctx, program, "image", "inspect", "--format", "{{json .Config.Env}}", o.Image)
 	if err != nil {
-		return nil, fmt.Errorf("docker: %w: the image %s is not here: %w; get it with: %s pull %s", ErrUnavailable, o.Image, err, program, o.Image)
+		return nil, fmt.Errorf("docker: %w: the image %s is not here (%w); get it with: %s pull %s", ErrUnavailable, o.Image, err, program, o.Image)
 	}
 	var env []string
 	if err := json.Unmarshal([]byte(out), &env); err != nil {
