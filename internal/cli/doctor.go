@@ -28,12 +28,13 @@ func newDoctor(e Env) *cobra.Command {
 				if !good {
 					mark, ok = "!!  ", false
 				}
-				fmt.Fprintln(e.Out, clean(fmt.Sprintf(mark+format, args...)))
+				e.tellOut(clean(fmt.Sprintf(mark+format, args...)))
 			}
+			wrong := func(noun string, err error) { say(false, "%s: %s", noun, without(noun, err)) }
 			fmt.Fprintln(e.Out, "cantle "+Version())
 			c, home, dir, err := f.load(e)
 			if err != nil {
-				say(false, "settings: %v", err)
+				wrong("settings", err)
 				return exit(ExitUsage)
 			}
 			say(true, "settings: %d file(s) read%s", len(c.Files), strings.Join(append([]string{""}, c.Files...), "\n      "))
@@ -45,12 +46,19 @@ func newDoctor(e Env) *cobra.Command {
 			}
 			m := &models{e: e, config: c, home: home}
 			if m.opts, err = app.ProviderOptions(c, e.app(home)); err != nil {
-				say(false, "providers: %v", err)
+				wrong("providers", err)
 			} else {
 				if text, err := m.model(); err != nil {
-					say(false, "model: %v", err)
+					wrong("model", err)
 				} else {
 					say(true, "model: %s", text)
+				}
+				if ref := c.Permissions.Reviewer.Model; ref != "" {
+					if text, err := m.described(ref); err != nil {
+						wrong("reviewer", fmt.Errorf("permissions.reviewer.model: %w", err))
+					} else {
+						say(true, "reviewer: %s", text)
+					}
 				}
 				for _, l := range m.keyLines() {
 					if l.wrong != nil {
@@ -66,14 +74,17 @@ func newDoctor(e Env) *cobra.Command {
 				say(true, "sessions: kept in %s", home)
 			}
 			o := app.Options{Config: c, Home: home, User: e.User, Dir: dir, Getenv: e.Getenv, Environ: e.Environ}
-			if text, err := e.sandbox(cmd.Context(), o); err != nil {
-				say(false, "sandbox: %v", err)
+			sandbox, none := sandboxReport(cmd.Context(), o)
+			if none != nil {
+				wrong("sandbox", none)
 			} else {
-				say(true, "sandbox: %s", text)
+				say(true, "sandbox: %s", strings.Join(sandboxLines(sandbox), "\n    "))
 			}
 			switch report, err := o.CheckRules(); {
+			case err != nil && none != nil:
+				say(false, "rules: not looked at without the sandbox")
 			case err != nil:
-				say(false, "rules: %v", err)
+				wrong("rules", err)
 			default:
 				for _, l := range unused(report) {
 					say(false, "rules: %s", l)
@@ -105,11 +116,15 @@ func newDoctor(e Env) *cobra.Command {
 // model says which model is configured and what is assumed of it, with an error
 // where it cannot be used.
 func (m *models) model() (string, error) {
-	ref := m.config.Model
-	switch {
-	case ref == "":
+	if m.config.Model == "" {
 		return "", fmt.Errorf("none is configured: use -m provider:model, CANTLE_MODEL, or \"model\" in the settings; %s needs no key", app.DemoModel)
-	case app.IsDemo(m.config, ref):
+	}
+	return m.described(m.config.Model)
+}
+
+// described says which model one is and what is assumed of it.
+func (m *models) described(ref string) (string, error) {
+	if app.IsDemo(m.config, ref) {
 		return app.DemoModel + ", a stand-in and not a language model", nil
 	}
 	k, err := m.describe(ref, app.ModelCache(m.home))
@@ -125,6 +140,15 @@ func (m *models) model() (string, error) {
 	}
 	return fmt.Sprintf("%s at %s, key: %s\n      window: %d tokens (%s)", name, k.Provider.BaseURL, keyState(m.opts, k.Provider),
 		k.Info.Context, fromWords[k.ContextFrom]), nil
+}
+
+// without is an error behind a noun, which it does not say again.
+func without(noun string, err error) string {
+	text := err.Error()
+	for _, n := range []string{noun, "settings", "permission"} {
+		text = strings.TrimPrefix(text, n+": ")
+	}
+	return text
 }
 
 func writable(home string) error {

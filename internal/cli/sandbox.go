@@ -40,7 +40,7 @@ func newSandbox(e Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			report, err := o.Sandbox(cmd.Context())
+			report, err := sandboxReport(cmd.Context(), o)
 			if asJSON {
 				doc := struct {
 					app.SandboxReport
@@ -52,13 +52,16 @@ func newSandbox(e Env) *cobra.Command {
 				if werr := jsonLine(e.Out, doc); werr != nil {
 					return werr
 				}
-				if err != nil {
+				switch {
+				case isConfig(err):
+					return exit(ExitUsage)
+				case err != nil:
 					return exit(ExitError)
 				}
 				return nil
 			}
-			for _, l := range sandboxLines(report) {
-				fmt.Fprintln(e.Out, l)
+			if lines := sandboxLines(report); len(lines) > 0 {
+				e.tellOut(strings.Join(lines, "\n"))
 			}
 			return err
 		},
@@ -68,9 +71,17 @@ func newSandbox(e Env) *cobra.Command {
 	return c
 }
 
-// sandboxLines are what is found of a sandbox, for people.
+// sandboxReport says which sandbox there is, by the settings.
+func sandboxReport(ctx context.Context, o app.Options) (app.SandboxReport, error) {
+	if s := o.Config.Sandbox; s.Mode == "docker" && s.Image == "" {
+		return app.SandboxReport{}, o.Config.Wrong("sandbox.image", "", "no image is named, in which commands would run: name one that \"docker images\" lists")
+	}
+	return o.Sandbox(ctx)
+}
+
+// sandboxLines are what is found of a sandbox, for people; none where there is none.
 func sandboxLines(r app.SandboxReport) []string {
-	if r.Name == "" {
+	if r.Why == "" {
 		return nil
 	}
 	out := []string{inLine(r.Name) + ": " + inLine(r.Why)}
@@ -80,14 +91,11 @@ func sandboxLines(r app.SandboxReport) []string {
 	for _, t := range r.Tried {
 		out = append(out, "  not "+inLine(t))
 	}
+	if len(r.Lacks) > 0 {
+		out = append(out, "  Its limits: what it does not hold back, the permission rules alone do; what cannot be done in it can be outside of it, if you allow that:")
+	}
 	for _, l := range r.Lacks {
-		out = append(out, "  it does not hold: "+inLine(l))
+		out = append(out, "  - "+inLine(l))
 	}
 	return out
-}
-
-// sandbox says for doctor which sandbox there is.
-func (e Env) sandbox(ctx context.Context, o app.Options) (string, error) {
-	report, err := o.Sandbox(ctx)
-	return strings.Join(sandboxLines(report), "\n    "), err
 }
