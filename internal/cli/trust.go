@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,7 +23,8 @@ func newTrust(e Env) *cobra.Command {
 		Long: "Show what this folder brings for agents: settings, hooks, MCP servers, agents, commands and skills, all of it;\n" +
 			"and ask whether to trust it. Until you do, it can only restrict what is done, and nothing of it runs.\n" +
 			"Trust is of the folder with just that content: when it changes, you are asked again.\n\n" +
-			"Exit codes: 0 it is trusted, or brings nothing that needs trust; 1 it is not; 2 nobody can be asked.",
+			"Exit codes, also of cantle trust show: 0 it is trusted, or brings nothing that needs trust; 1 it is not, or has\n" +
+			"changed since; 2 nobody can be asked.",
 		Example: "  cantle trust\n  cantle trust show --json\n  cantle trust yes --yes   # in a script that knows what it trusts\n  cantle trust no",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.trust(cmd.Context(), e, sure)
@@ -33,17 +35,24 @@ func newTrust(e Env) *cobra.Command {
 	c.Flags().BoolVarP(&sure, "yes", "y", false, "trust it without asking")
 	show := &cobra.Command{
 		Use: "show", Short: "Show what this folder brings, and whether it is trusted", Args: cobra.NoArgs,
+		Long: "Show what this folder brings, and whether it is trusted. It asks nothing.\n\n" +
+			"Exit codes: 0 it is trusted, or brings nothing that needs trust; 1 it is not, or has changed since.",
 		RunE: func(*cobra.Command, []string) error {
 			_, state, err := f.trustState(e)
 			if state == nil {
 				return err
 			}
+			var werr error
 			if asJSON {
-				return errors.Join(err, jsonLine(e.Out, state))
+				werr = jsonLine(e.Out, state)
+			} else {
+				v := brings(*state, f.never(e), pane{})
+				_, werr = fmt.Fprintln(e.Out, strings.Join(slices.Concat(v.head, v.body, v.tail), "\n"))
 			}
-			v := brings(*state, pane{})
-			_, werr := fmt.Fprintln(e.Out, strings.Join(slices.Concat(v.head, v.body, v.tail), "\n"))
-			return errors.Join(err, werr)
+			if err = errors.Join(err, werr); err == nil && (state.Level == config.Untrusted || state.Level == config.Changed) {
+				err = exit(ExitError)
+			}
+			return err
 		},
 	}
 	show.Flags().BoolVar(&asJSON, "json", false, "write JSON")
@@ -97,15 +106,17 @@ func (f *flags) trust(ctx context.Context, e Env, sure bool) error {
 	}
 	a := newAsker(e, f, nil, newSource(e))
 	if sure {
-		v := brings(*state, paneOf(e))
-		a.say(slices.Concat(v.head, v.body, v.tail)...)
+		v := brings(*state, f.never(e), paneOf(e))
+		a.say(v.head...)
+		a.put(v.body)
+		a.say(v.tail...)
 	} else {
 		if !e.InTTY {
 			return app.Usage("there is no terminal to ask at: cantle trust show says what it brings, and --yes trusts it")
 		}
 		ctx, stop, ended := notify(ctx, nil, interrupts...)
 		defer stop()
-		ok, err := a.confirm(ctx, brings(*state, paneOf(e)), "Trust it?")
+		ok, err := a.confirm(ctx, brings(*state, f.never(e), paneOf(e)), "Trust it?")
 		switch {
 		case ended() != nil:
 			return exit(signalCode(ended()))
@@ -130,7 +141,7 @@ func (a *asker) askTrust(ctx context.Context, f *flags) error {
 	if err != nil || len(state.Off()) == 0 || state.Survey.Digest == "" {
 		return nil
 	}
-	ok, err := a.confirm(ctx, brings(*state, paneOf(a.e)), "Trust it?")
+	ok, err := a.confirm(ctx, brings(*state, f.never(a.e), paneOf(a.e)), "Trust it?")
 	switch {
 	case errors.Is(err, errNoAnswer):
 		return nil
@@ -143,6 +154,24 @@ func (a *asker) askTrust(ctx context.Context, f *flags) error {
 	return nil
 }
 
+// never are what the folder's files set neither trusted nor not, each behind the
+// file's path in it. Settings that cannot be read are told of where they are used.
+func (f *flags) never(e Env) []string {
+	c, _, _, err := f.load(e)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	why := c.Trust.Why()
+	for _, w := range c.Warnings {
+		w, of := strings.CutPrefix(w, c.Project+string(filepath.Separator))
+		if of && (why == "" || !strings.Contains(w, ": "+why+"; ")) { // else trust takes it in
+			out = append(out, filepath.ToSlash(w))
+		}
+	}
+	return out
+}
+
 // effects say what files of a kind do where they are trusted.
 var effects = map[string]string{
 	config.KindSettings: "it would set", config.KindMCP: "programs that it would start, and servers that it would speak to",
@@ -151,8 +180,9 @@ var effects = map[string]string{
 }
 
 // brings is the question whether to trust a folder: all that it brings, and of
-// one that has changed what is not as it was.
-func brings(s config.TrustState, p pane) question {
+// one that has changed what is not as it was. Never is what its files set in no
+// case, as [flags.never] gives it.
+func brings(s config.TrustState, never []string, p pane) question {
 	dir := ""
 	var files []config.SurveyFile
 	if s.Survey != nil {
@@ -197,6 +227,11 @@ func brings(s config.TrustState, p pane) question {
 				head += " " + inLine(strings.Join(f.Needs, ", "))
 			}
 			v.body = append(v.body, p.fold(head+":")...)
+			for _, w := range never {
+				if text, ok := strings.CutPrefix(w, f.Path+": "); ok {
+					v.body = append(v.body, p.fold("    ! Not even then: "+inLine(text))...)
+				}
+			}
 			v.body = append(v.body, content(s.Survey, f, p)...)
 			continue
 		}

@@ -27,7 +27,8 @@ func TestTrust(t *testing.T) {
 		t.Helper()
 		out, errs, code := d.run("trust", "show", "--json")
 		var s struct{ Level string }
-		if err := json.Unmarshal([]byte(out), &s); err != nil || code != 0 {
+		// The exit code says it too.
+		if err := json.Unmarshal([]byte(out), &s); err != nil || (code == 1) != (s.Level == "untrusted" || s.Level == "changed") || code > 1 {
 			t.Fatalf("exit %d, %v, %s%s", code, err, out, errs)
 		}
 		return s.Level
@@ -52,7 +53,7 @@ func TestTrust(t *testing.T) {
 			t.Errorf("no %q in %s%s", want, out, errs)
 		}
 	}
-	if code != 0 || strings.ContainsAny(out, "\x1b\r") || level() != "untrusted" {
+	if code != 1 || strings.ContainsAny(out, "\x1b\r") || level() != "untrusted" {
 		t.Errorf("exit %d, %q", code, out)
 	}
 	// Nobody is there to ask.
@@ -82,5 +83,32 @@ func TestTrust(t *testing.T) {
 	args, _ := d.model(fine)
 	if out, errs, code := d.run(append(args, "-v", "go")...); code != 0 || out != "fine\n" || !strings.Contains(errs, "cantle trust") || strings.Contains(errs, "Trust it?") {
 		t.Errorf("exit %d, %s%s", code, out, errs)
+	}
+}
+
+// TestTrustSaysWhatIsLeftOut of a file in any case: what it would set is not all that
+// stands in it.
+func TestTrustSaysWhatIsLeftOut(t *testing.T) {
+	d := newDesk(t)
+	d.bring(".cantle/settings.json", `{"env": {"LD_PRELOAD": "/x.so", "A": "b"}, "providers": {"x": {"baseUrl": "http://x"}}, "model": "x:y"}`)
+	d.bring(".cantle/settings.local.json", `{"env": {"B": "${HOME}", "C": "d"}}`)
+	for range 2 { // untrusted, and changed
+		out, errs, code := d.run("trust", "show")
+		for want, n := range map[string]int{
+			"    ! Not even then: env.LD_PRELOAD is left out: ": 1, "    ! Not even then: providers is left out: ": 1, "    ! Not even then: env.B is left out: ": 1,
+			"env.A": 0, "env.C": 0, "Not even then: model": 0, "Not even then: env and": 0, "Not even then:": 3,
+		} {
+			if strings.Count(out, want) != n {
+				t.Errorf("%q is not there %d times: %s%s", want, n, out, errs)
+			}
+		}
+		if code != 1 {
+			t.Errorf("exit %d", code)
+		}
+		if _, errs, code := d.run("trust", "--yes"); code != 0 || strings.Count(errs, "Not even then:") != 3 {
+			t.Errorf("exit %d, %s", code, errs)
+		}
+		d.bring(".cantle/settings.json", `{"env": {"LD_PRELOAD": "/y.so", "A": "b"}, "providers": {"x": {"baseUrl": "http://x"}}, "model": "x:y"}`)
+		d.bring(".cantle/settings.local.json", `{"env": {"B": "${HOME}", "C": "e"}}`)
 	}
 }
