@@ -86,7 +86,7 @@ func newDoctor(e Env) *cobra.Command {
 			case err != nil:
 				wrong("rules", err)
 			default:
-				for _, l := range unused(report) {
+				for _, l := range unused(o, report) {
 					say(false, "rules: %s", l)
 				}
 				say(true, "rules: %d; the mode is %s", report.Rules, mode(o))

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -83,7 +84,7 @@ func newPermissions(e Env) *cobra.Command {
 			if asJSON {
 				err = jsonLine(e.Out, report)
 			} else {
-				for _, line := range unused(report) {
+				for _, line := range unused(o, report) {
 					fmt.Fprintln(e.Out, line)
 				}
 				_, err = fmt.Fprintf(e.Out, "%d rule(s), %d that can decide nothing\n", report.Rules, len(report.Unused))
@@ -116,8 +117,8 @@ func newPermissions(e Env) *cobra.Command {
 				if why, err = o.ExplainCall(args[0], []byte(args[1])); err != nil && !strings.HasPrefix(args[1], "{") {
 					err = fmt.Errorf("%w (a command line is one argument, in quotes)", err)
 				}
-			} else {
-				why, err = o.Explain(args[0])
+			} else if why, err = o.Explain(args[0]); err == nil {
+				err = needsInput(o, strings.TrimSpace(args[0]))
 			}
 			if err != nil {
 				return err
@@ -132,7 +133,7 @@ func newPermissions(e Env) *cobra.Command {
 		Use: "test FILE", Short: "Hold the rules to a file of cases, one JSON object a line; - is standard input",
 		Long: "Hold the rules to a file of cases, one JSON object a line; - is standard input. Nothing is run.\n\n" +
 			"Exit codes: 0 all came out as they should; 1 some did not; 2 the file or the settings are malformed.",
-		Example: `  echo '{"tool":"Bash","input":{"command":"rm -rf /"},"expect":"deny"}' | cantle permissions test -`,
+		Example: `  echo '{"rules":{"deny":["Bash(rm:*)"]},"tool":"Bash","input":{"command":"rm -rf /"},"expect":"deny"}' | cantle permissions test -`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o, err := options()
@@ -160,11 +161,26 @@ func newPermissions(e Env) *cobra.Command {
 
 func mode(o app.Options) string { return cmp.Or(o.Config.Permissions.DefaultMode, app.Modes()[0]) }
 
+// needsInput is an error where what should be a command line is the name of a tool.
+func needsInput(o app.Options, line string) error {
+	names, err := o.ToolNames()
+	if err == nil && slices.Contains(names, line) {
+		err = app.Usage("%s is a tool, and what is decided depends on its input: cantle permissions why %s INPUT, where the input is a command, a path or an address, or all of it as JSON", line, line)
+	}
+	return err
+}
+
 // unused are the rules that can decide nothing, as lines.
-func unused(r *app.RuleReport) []string {
+func unused(o app.Options, r *app.RuleReport) []string {
+	var names []string
+	if len(r.Unused) > 0 {
+		names, _ = o.ToolNames() // without them nothing can be meant
+	}
 	var out []string
 	for _, rule := range r.Unused {
-		out = append(out, fmt.Sprintf("the %s rule %s%s names no tool that there is", rule.Effect, inLine(rule.Text), where(rule.Source.Layer, rule.Source.File)))
+		name, _, _ := strings.Cut(rule.Text, "(")
+		meant := near("", strings.TrimSpace(name), names, "")
+		out = append(out, fmt.Sprintf("the %s rule %s%s names no tool that there is%s", rule.Effect, inLine(rule.Text), where(rule.Source.Layer, rule.Source.File), meant))
 	}
 	return out
 }

@@ -28,6 +28,7 @@ func TestPermissionsWhy(t *testing.T) {
 		{[]string{"why", "--deny", "Bash", "rg x"}, "deny", 0},
 		{[]string{"why", "git", "log"}, "", 2},
 		{[]string{"why", " "}, "", 2},
+		{[]string{"why", "Bash"}, "", 2}, // a tool, without its input
 		{[]string{"why", "--mode", "nope", "rg x"}, "", 2},
 		{[]string{"why", "--allow", "Bash(", "rg x"}, "", 2},
 	} {
@@ -92,6 +93,18 @@ func TestPermissionsTest(t *testing.T) {
 		}
 	}
 	d := newDesk(t)
+	// The example of the help comes out as it should, whatever the project's rules.
+	help, _, _ := d.run("permissions", "test", "--help")
+	_, example, _ := strings.Cut(help, "echo '")
+	d.in, _, _ = strings.Cut(example, "'")
+	for _, rules := range [][]string{nil, {"--allow", "Bash"}, {"--mode", "bypassPermissions"}} {
+		if out, errs, code := d.run(append([]string{"permissions", "test", "-"}, rules...)...); code != 0 || out != "1 passed, 0 failed\n" {
+			t.Errorf("%q: exit %d, %s%s", rules, code, out, errs)
+		}
+	}
+	if _, errs, code := d.run("permissions", "why", "Read"); code != 2 || !strings.Contains(errs, "cantle permissions why Read INPUT") {
+		t.Errorf("exit %d, %s", code, errs)
+	}
 	if _, errs, code := d.run("permissions", "test", "none.jsonl"); code != 2 || !strings.Contains(errs, "none.jsonl") {
 		t.Errorf("exit %d, %s", code, errs)
 	}
@@ -121,7 +134,7 @@ func TestPermissionsList(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &list); err != nil || code != 0 || list.Mode != "acceptEdits" || len(list.Rules) != 2 || list.Rules[0].Source.File != settings {
 		t.Errorf("exit %d, %v, %s", code, err, out)
 	}
-	if out, errs, code := d.run("permissions", "check"); code != 1 || !strings.Contains(out, "the deny rule Raed(x), in "+settings+" names no tool") || !strings.Contains(out, "2 rule(s), 1 that") {
+	if out, errs, code := d.run("permissions", "check"); code != 1 || !strings.Contains(out, "the deny rule Raed(x), in "+settings+" names no tool that there is: did you mean Read?\n") || !strings.Contains(out, "2 rule(s), 1 that") {
 		t.Errorf("exit %d, %s%s", code, out, errs)
 	}
 	var report struct {

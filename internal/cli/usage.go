@@ -59,7 +59,11 @@ func near(prefix, name string, names []string, help string) string {
 	if len(found) == 0 {
 		return help
 	}
-	return ": did you mean " + prefix + strings.Join(found, " or "+prefix) + "? S" + strings.TrimPrefix(help, "; s")
+	text := ": did you mean " + prefix + strings.Join(found, " or "+prefix) + "?"
+	if rest, ok := strings.CutPrefix(help, "; s"); ok {
+		text += " S" + rest
+	}
+	return text
 }
 
 // wrongFlag is the error for a flag that could not be read.
