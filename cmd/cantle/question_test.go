@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -416,5 +417,59 @@ func TestAQuestionWhoseTimeIsUp(t *testing.T) {
 	s.exit()
 	if _, err := os.Stat(filepath.Join(w.dir, "ran")); err == nil {
 		t.Error("it ran")
+	}
+}
+
+// TestAnAnswerForMoreThanOnce: a line of input grants what the question suggests, for
+// as long as it says.
+func TestAnAnswerForMoreThanOnce(t *testing.T) {
+	for to, file := range map[string]string{"session": "", "localSettings": "projects/*/settings.json", "userSettings": "settings.json"} {
+		w := newWorld(t)
+		run := llmtest.Call("Bash", map[string]any{"command": "touch made"})
+		w.serve(llmtest.WireChat, llmtest.Play(t, run, run, llmtest.Say("done")))
+		out, errs, code := w.runWith(`{"type":"user","text":"go"}`+"\n", "--input", "stream-json", "-o", "stream-json")
+		m := regexp.MustCompile(`"question":{"id":"([^"]+)"`).FindStringSubmatch(out)
+		if code != 4 || m == nil {
+			t.Fatalf("exit %d, %s%s", code, out, errs)
+		}
+		answer := func(rest string) (string, string, int) {
+			return w.runWith(fmt.Sprintf(`{"type":"answer","id":"%s",%s}`+"\n", m[1], rest), "--input", "stream-json", "-o", "stream-json", "--continue")
+		}
+		for rest, want := range map[string]string{
+			`"ok":false,"always":"session"`: "goes with the type answer and a yes", `"ok":true,"always":"projectSettings"`: "use session, localSettings, userSettings",
+		} {
+			if out, errs, code := answer(rest); code != 2 || !strings.Contains(out, want) {
+				t.Errorf("%s: exit %d, %s%s", rest, code, out, errs)
+			}
+		}
+		if out, errs, code := answer(`"ok":true,"always":"` + to + `"`); code != 0 || strings.Contains(out, `"type":"asked"`) {
+			t.Errorf("%s: exit %d, %s%s", to, code, out, errs)
+		}
+		for _, name := range []string{"settings.json", "projects/*/settings.json"} {
+			names, _ := filepath.Glob(filepath.Join(w.home, ".cantle", name))
+			kept := ""
+			if len(names) == 1 {
+				b, _ := os.ReadFile(names[0])
+				kept = string(b)
+			}
+			if strings.Contains(kept, `"Bash(touch made)"`) != (name == file) {
+				t.Errorf("%s: %s has %q", to, name, kept)
+			}
+		}
+	}
+}
+
+// TestTheTerminalIsGivenBack by a program that ends while it shows a screen of its own.
+func TestTheTerminalIsGivenBack(t *testing.T) {
+	w := newWorld(t)
+	w.serve(llmtest.WireChat, llmtest.Play(t, llmtest.Call("Write", map[string]any{"file_path": "a.txt", "content": strings.Repeat("line\n", 150)})))
+	s := w.terminal(append(append([]string{"run"}, w.model...), "go")...)
+	s.expect("instead: ")
+	s.send("d\r")
+	s.expect("1–49 of")
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	s.expect("\x1b[?1049l")
+	if code := s.exit(); code != 143 {
+		t.Errorf("exit %d: %q", code, s.text())
 	}
 }

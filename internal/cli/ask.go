@@ -40,7 +40,7 @@ func newAsker(e Env, f *flags, out output, src *source) *asker {
 type choice struct {
 	key, word string
 	says      string // "" is not listed
-	data      string // with a yes
+	to        string // where a yes is kept
 }
 
 // choices are the ways not to be asked again, each with the rules that it saves
@@ -53,13 +53,12 @@ func (a *asker) choices(q *agent.Question, w why) []choice {
 	if rules == "" {
 		return nil
 	}
-	data := func(to string) string { return fmt.Sprintf(`{"permission.reply":{"always":%q}}`, to) }
-	out := []choice{{"a", "always", "[a]lways in this session: " + rules, data("session")}}
+	out := []choice{{"a", "always", "[a]lways in this session: " + rules, "session"}}
 	for _, c := range []struct{ key, word, says, to string }{
 		{"p", "project", "always in this [p]roject", "localSettings"}, {"u", "user", "always for this [u]ser, everywhere", "userSettings"},
 	} {
 		if file := a.saved[c.to]; file != "" {
-			out = append(out, choice{c.key, c.word, fmt.Sprintf("%s: %s; saved in %s", c.says, rules, inLine(a.e.tilde(file))), data(c.to)})
+			out = append(out, choice{c.key, c.word, fmt.Sprintf("%s: %s; saved in %s", c.says, rules, inLine(a.e.tilde(file))), c.to})
 		}
 	}
 	return out
@@ -167,7 +166,7 @@ func (a *asker) answer(ctx context.Context, q *agent.Question, v question, alway
 			}
 			out := &agent.Answer{OK: true, Question: q.ID}
 			if i >= 0 {
-				out.Data = json.RawMessage(always[i].data)
+				out.Data = granting(always[i].to)
 			}
 			return out, nil
 		case word == "a" || word == "always" || word == "p" || word == "project" || word == "u" || word == "user":

@@ -49,6 +49,7 @@ type Env struct {
 	User    string   // the user's home directory
 
 	early *signals // taken before the command is known; nil: the command does
+	lent  *lent
 }
 
 // System is the Env of the process.
@@ -81,6 +82,7 @@ func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 // Main runs the command line args, without the program's name, and returns the
 // exit code.
 func Main(ctx context.Context, e Env, args []string) int {
+	e.lent = &lent{}
 	e.early = earlySignals(ctx, e, args)
 	defer e.early.stop()
 	return e.main(ctx, args)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -23,6 +24,32 @@ type Line struct {
 	ID     string `json:"id,omitempty"` // of the question that an answer is for
 	OK     bool   `json:"ok,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	// Always, with a yes, grants the rules that the question suggests, for the session
+	// or in a file of the user's own.
+	Always string `json:"always,omitempty"`
+}
+
+// wrong says what is wrong with a line that was read.
+func (l Line) wrong() error {
+	switch {
+	case !slices.Contains([]string{"user", "steer", "followup", "answer", "interrupt"}, l.Type):
+		return fmt.Errorf("this line of input has the type %q: use user, steer, followup, answer or interrupt", l.Type)
+	case l.Always == "":
+		return nil
+	case l.Type != "answer" || !l.OK:
+		return errors.New("this line of input has always, which goes with the type answer and a yes alone")
+	case !slices.Contains(destinations, l.Always):
+		return fmt.Errorf("this line of input has the always %q: use %s", l.Always, strings.Join(destinations, ", "))
+	}
+	return nil
+}
+
+// destinations are what a yes for more than once can be for.
+var destinations = []string{"session", "localSettings", "userSettings"}
+
+// granting is the data of a yes that grants what was suggested.
+func granting(to string) json.RawMessage {
+	return json.RawMessage(fmt.Sprintf(`{"permission.reply":{"always":%q}}`, to))
 }
 
 // maxLine bounds a line of input.
@@ -60,11 +87,7 @@ func (c *conversation) next() (Line, error) {
 		if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 			return l, errors.New("this line of input is not understood: one object is wanted, more came")
 		}
-		switch l.Type {
-		case "user", "steer", "followup", "answer", "interrupt":
-			return l, nil
-		}
-		return l, fmt.Errorf("this line of input has the type %q: use user, steer, followup, answer or interrupt", l.Type)
+		return l, l.wrong()
 	}
 	switch err := c.sc.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
@@ -163,6 +186,9 @@ func (c *conversation) follow(ctx context.Context, st *agent.Stream, stop contex
 
 func (c *conversation) answer(l Line) {
 	a := &agent.Answer{OK: l.OK, Reason: l.Reason, Question: l.ID}
+	if l.Always != "" {
+		a.Data = granting(l.Always)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if ch, ok := c.answers[l.ID]; ok {

@@ -123,7 +123,7 @@ func (e Env) secret(ctx context.Context, prompt string) (string, error) {
 		return "", err
 	}
 	back := func() { _ = term.Restore(fd, old) }
-	ctx, stop, ended := withSignals(ctx, func(int) { back() })
+	ctx, stop, ended := e.withSignals(ctx, func(int) { back() })
 	defer stop()
 	_, _ = io.WriteString(e.Err, prompt)
 	type read struct {

@@ -22,10 +22,12 @@ func (a *asker) page(ctx context.Context, lines []string, p pane) (end, ok bool)
 	if err != nil {
 		return false, false
 	}
-	defer func() { _ = term.Restore(int(in.Fd()), old) }()
+	defer a.e.lent.take(func() {
+		_ = term.Restore(int(in.Fd()), old) // first: a terminal that is stopped takes no text
+		_, _ = io.WriteString(a.e.Err, "\x1b[?1049l")
+	})()
 	v := &pager{lines: lines, high: p.high - 1}
 	_, _ = io.WriteString(a.e.Err, "\x1b[?1049h")
-	defer func() { _, _ = io.WriteString(a.e.Err, "\x1b[?1049l") }()
 	for !v.quit {
 		_, _ = io.WriteString(a.e.Err, v.draw())
 		if err := a.src.fill(ctx); err != nil {

@@ -40,7 +40,7 @@ func plainLoop(ctx context.Context, e Env, f *flags) error {
 	src := newSource(e)
 	p := &plain{e: e, f: f, out: out, ask: newAsker(e, f, out, src)}
 	if e.InTTY && e.ErrTTY {
-		ctx, stop, ended := notify(ctx, nil, interrupts...)
+		ctx, stop, ended := p.e.notify(ctx, nil, interrupts...)
 		err := p.ask.askTrust(ctx, f)
 		stop()
 		switch {
@@ -65,7 +65,7 @@ func plainLoop(ctx context.Context, e Env, f *flags) error {
 	p.line = newPrompter(e, src, h)
 	defer p.line.close()
 	// The terminal must not stay as the editor has it.
-	ctx, stop, ended := notify(ctx, p.leave, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop, ended := p.e.notify(ctx, p.leave, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	p.ended = ended
 	// Ctrl-C is for the run or the prompt, also in the moments between them.
@@ -197,7 +197,7 @@ const standIn = "This is a stand-in, not a language model."
 // say runs one prompt, or with none the calls whose questions wait. An error
 // of the run is told and the talk goes on; what it returns ends the talk.
 func (p *plain) say(ctx context.Context, in ...llm.Part) error {
-	ctx, stop, broken := notify(ctx, p.leave, os.Interrupt)
+	ctx, stop, broken := p.e.notify(ctx, p.leave, os.Interrupt)
 	p.out.follow(broken)
 	defer func() {
 		p.missed()
@@ -245,7 +245,7 @@ func (p *plain) read(ctx context.Context) (string, error) {
 		if b.Len() > 0 {
 			prompt = "… "
 		}
-		rctx, stop, broken := notify(ctx, p.leave, os.Interrupt)
+		rctx, stop, broken := p.e.notify(ctx, p.leave, os.Interrupt)
 		l, err := "", context.Canceled
 		missed := p.missed()
 		if !missed {

@@ -44,6 +44,7 @@ func newRun(e Env) *cobra.Command {
 			"  {\"type\":\"steer\",\"text\":\"…\"}     taken in at the next step\n" +
 			"  {\"type\":\"followup\",\"text\":\"…\"}  taken in when the rest is done\n" +
 			"  {\"type\":\"answer\",\"id\":\"…\",\"ok\":true,\"reason\":\"…\"}  to the question of that id, in an event of the type asked\n" +
+			"      with \"always\":\"session\", \"localSettings\" or \"userSettings\", a yes is also to the rules that it suggests\n" +
 			"  {\"type\":\"interrupt\"}            ends the run\n" +
 			"A question that no line answers leaves the run waiting: exit code 4.\n\n" +
 			"Exit codes: 0 finished; 1 error, refusal, blocked; 2 bad usage or settings; 3 a limit;\n" +
@@ -77,7 +78,7 @@ func (f *runFlags) run(ctx context.Context, e Env, args []string) error {
 	out := newOutput(e, f.output, f.verbose)
 	text, isText := out.(*textOut)
 	// From here on json and stream-json get their closing document, always.
-	ctx, stop, ended := e.early.take(ctx, func(code int) { leave(out, code) })
+	ctx, stop, ended := e.take(ctx, func(code int) { leave(out, code) })
 	defer stop()
 	if isText {
 		text.unkept = f.noSession
@@ -111,15 +112,9 @@ var errInterrupted = errors.New("interrupted")
 // leave closes the output of a program that ends at once, in the moment that a
 // reader who does not read is given.
 func leave(out output, code int) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	soon(func() {
 		_ = out.close(nil, fmt.Errorf("%w: a second signal ended the program at once", errInterrupted), code)
-	}()
-	select {
-	case <-done:
-	case <-time.After(time.Second):
-	}
+	})
 }
 
 // perform makes all ready and carries the run out. What makes ready may wait for

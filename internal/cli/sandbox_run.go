@@ -20,7 +20,7 @@ func newSandboxRun(e Env, options func() (app.Options, error)) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx, stop, ended := notify(cmd.Context(), nil, interrupts...)
+			ctx, stop, ended := e.notify(cmd.Context(), nil, interrupts...)
 			defer stop()
 			in, end, err := e.input()
 			if err != nil {

@@ -13,8 +13,8 @@ import (
 
 // withSignals ends the context on Ctrl-C, SIGTERM and SIGHUP. A second one
 // ends the program at once, after leave.
-func withSignals(ctx context.Context, leave func(code int)) (context.Context, func(), func() os.Signal) {
-	return notify(ctx, leave, interrupts...)
+func (e Env) withSignals(ctx context.Context, leave func(code int)) (context.Context, func(), func() os.Signal) {
+	return e.notify(ctx, leave, interrupts...)
 }
 
 // interrupts are the signals that end a program.
@@ -38,14 +38,15 @@ func earlySignals(ctx context.Context, e Env, args []string) *signals {
 	s := &signals{}
 	leave := func(code int) { _ = jsonLine(e.Out, document(nil, errInterrupted, code)) }
 	s.leave.Store(&leave)
-	s.ctx, s.end, s.ended = withSignals(ctx, func(code int) { (*s.leave.Load())(code) })
+	s.ctx, s.end, s.ended = e.withSignals(ctx, func(code int) { (*s.leave.Load())(code) })
 	return s
 }
 
 // take hands the signals to the run: the results are those of withSignals.
-func (s *signals) take(ctx context.Context, leave func(code int)) (context.Context, func(), func() os.Signal) {
+func (e Env) take(ctx context.Context, leave func(code int)) (context.Context, func(), func() os.Signal) {
+	s := e.early
 	if s == nil {
-		return withSignals(ctx, leave)
+		return e.withSignals(ctx, leave)
 	}
 	s.leave.Store(&leave)
 	return s.ctx, s.end, s.ended
@@ -71,10 +72,10 @@ func signalCode(s os.Signal) int {
 const oneWish = 250 * time.Millisecond
 
 // notify ends the context on these signals, and the program, after leave, on a
-// second one. It returns what gives them back, and what tells which came first.
+// second one, which also gives a terminal back that was lent. It returns what gives them back, and what tells which came first.
 // Those that the program was started to ignore, as by nohup, it goes on to
 // ignore.
-func notify(ctx context.Context, leave func(code int), sigs ...os.Signal) (context.Context, func(), func() os.Signal) {
+func (e Env) notify(ctx context.Context, leave func(code int), sigs ...os.Signal) (context.Context, func(), func() os.Signal) {
 	if leave == nil {
 		leave = func(int) {}
 	}
@@ -103,6 +104,7 @@ func notify(ctx context.Context, leave func(code int), sigs ...os.Signal) (conte
 					if time.Since(first) < oneWish {
 						continue
 					}
+					soon(e.lent.back)
 					leave(signalCode(s))
 					os.Exit(signalCode(s))
 				}
@@ -121,5 +123,49 @@ func notify(ctx context.Context, leave func(code int), sigs ...os.Signal) (conte
 		mu.Lock()
 		defer mu.Unlock()
 		return got
+	}
+}
+
+// soon waits for f, but not for long: a terminal may be stopped.
+func soon(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(patience):
+	}
+}
+
+// lent is the terminal while something has it otherwise than it was.
+type lent struct {
+	mu   sync.Mutex
+	undo func()
+}
+
+// take has undo called by back, or by what it returns, whichever comes first.
+func (l *lent) take(undo func()) (back func()) {
+	if l == nil {
+		return undo
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.undo = undo
+	return l.back
+}
+
+// back gives the terminal back.
+func (l *lent) back() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	undo := l.undo
+	l.undo = nil
+	l.mu.Unlock()
+	if undo != nil {
+		undo()
 	}
 }

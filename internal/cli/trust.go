@@ -114,7 +114,7 @@ func (f *flags) trust(ctx context.Context, e Env, sure bool) error {
 		if !e.InTTY {
 			return app.Usage("there is no terminal to ask at: cantle trust show says what it brings, and --yes trusts it")
 		}
-		ctx, stop, ended := notify(ctx, nil, interrupts...)
+		ctx, stop, ended := e.notify(ctx, nil, interrupts...)
 		defer stop()
 		ok, err := a.confirm(ctx, brings(*state, f.never(e), paneOf(e)), "Trust it?")
 		switch {
