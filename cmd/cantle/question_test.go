@@ -469,6 +469,7 @@ func TestTheTerminalIsGivenBack(t *testing.T) {
 	s.expect("1–49 of")
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	s.expect("\x1b[?1049l")
+	s.expect("stopped: interrupted")
 	if code := s.exit(); code != 143 {
 		t.Errorf("exit %d: %q", code, s.text())
 	}

@@ -96,6 +96,7 @@ func (e Env) main(ctx context.Context, args []string) int {
 	root.SetErr(e.Err)
 	completions(root, e, args)
 	cmd, err := root.ExecuteContextC(ctx)
+	e.lent.back()
 	var code exit
 	var bad *flagError
 	switch {

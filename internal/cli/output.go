@@ -331,6 +331,7 @@ func (o *textOut) endLine() {
 }
 
 func (o *textOut) close(res *agent.Result, err error, code int) error {
+	o.e.lent.back() // from a question that the run did not wait for
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.endLine()

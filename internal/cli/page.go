@@ -22,13 +22,16 @@ func (a *asker) page(ctx context.Context, lines []string, p pane) (end, ok bool)
 	if err != nil {
 		return false, false
 	}
-	defer a.e.lent.take(func() {
+	back := a.e.lent.take(func() {
 		_ = term.Restore(int(in.Fd()), old) // first: a terminal that is stopped takes no text
 		_, _ = io.WriteString(a.e.Err, "\x1b[?1049l")
-	})()
+	})
+	defer back()
+	// A run that ends does not wait for its questions.
+	defer context.AfterFunc(ctx, back)()
 	v := &pager{lines: lines, high: p.high - 1}
 	_, _ = io.WriteString(a.e.Err, "\x1b[?1049h")
-	for !v.quit {
+	for !v.quit && ctx.Err() == nil {
 		_, _ = io.WriteString(a.e.Err, v.draw())
 		if err := a.src.fill(ctx); err != nil {
 			break // the question that follows says so

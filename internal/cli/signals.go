@@ -156,16 +156,15 @@ func (l *lent) take(undo func()) (back func()) {
 	return l.back
 }
 
-// back gives the terminal back.
+// back gives the terminal back. When it returns, that is done.
 func (l *lent) back() {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
-	undo := l.undo
-	l.undo = nil
-	l.mu.Unlock()
-	if undo != nil {
+	defer l.mu.Unlock()
+	if undo := l.undo; undo != nil {
+		l.undo = nil
 		undo()
 	}
 }
