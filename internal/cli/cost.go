@@ -166,7 +166,7 @@ func (e Env) showCost(ctx context.Context, s *session.Session, asJSON bool) erro
 		return jsonLine(e.Out, doc)
 	}
 	if broken != nil { // without the settings the prices in them are not known
-		fmt.Fprintln(e.Err, "cantle: "+clean(broken.Error()))
+		e.tell("cantle: " + clean(broken.Error()))
 	}
 	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "FOR\tMODEL\tREQUESTS\tIN\tCACHE READ\tCACHE WRITE\tOUT\tCOST\tSAVED\t")

@@ -28,7 +28,7 @@ func newDoctor(e Env) *cobra.Command {
 				if !good {
 					mark, ok = "!!  ", false
 				}
-				e.tellOut(clean(fmt.Sprintf(mark+format, args...)))
+				_ = e.tellOut(clean(fmt.Sprintf(mark+format, args...))) // the exit code says it too
 			}
 			wrong := func(noun string, err error) { say(false, "%s: %s", noun, without(noun, err)) }
 			fmt.Fprintln(e.Out, "cantle "+Version())

@@ -52,13 +52,13 @@ func newLogin(e Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(e.Err, "The key of %s is stored in the %s.\n", p.Name, where)
+			e.tell(fmt.Sprintf("The key of %s is stored in the %s.", p.Name, where))
 			from, err := po.KeyFrom(p)
 			switch {
 			case err != nil, from == "":
-				fmt.Fprintf(e.Err, "It does not go to %s: the settings put another server in the place of the provider's.\n", clean(p.BaseURL))
+				e.tell(fmt.Sprintf("It does not go to %s: the settings put another server in the place of the provider's.", clean(p.BaseURL)))
 			case from != string(where):
-				fmt.Fprintf(e.Err, "%s goes before it.\n", clean(from))
+				e.tell(fmt.Sprintf("%s goes before it.", clean(from)))
 			}
 			return nil
 		},
@@ -82,7 +82,7 @@ func newLogout(e Env) *cobra.Command {
 			if err := app.Keys(e.app(home)).Delete(cmd.Context(), args[0]); err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			fmt.Fprintf(e.Err, "The key of %s is removed.\n", clean(args[0]))
+			e.tell(fmt.Sprintf("The key of %s is removed.", clean(args[0])))
 			return nil
 		},
 	}

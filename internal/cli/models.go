@@ -196,10 +196,10 @@ func (m *models) listProviders() error {
 	}
 	for _, i := range infos {
 		if i.Error != "" {
-			fmt.Fprintf(m.e.Err, "%s: %s\n", i.Name, clean(i.Error))
+			m.e.tell(fmt.Sprintf("%s: %s", i.Name, clean(i.Error)))
 		}
 	}
-	fmt.Fprintf(m.e.Err, "\nIn use: %s\n", clean(inUse))
+	m.e.tell(fmt.Sprintf("\nIn use: %s", clean(inUse)))
 	for _, r := range roles {
 		if r.Name == "default" { // the line above is about it
 			continue
@@ -208,7 +208,7 @@ func (m *models) listProviders() error {
 		if r.Error != "" {
 			state = r.Error
 		}
-		fmt.Fprintf(m.e.Err, "  %s: %s\n", oneLine(strings.TrimSpace(r.Name+" "+r.Model)), oneLine(state))
+		m.e.tell(fmt.Sprintf("  %s: %s", oneLine(strings.TrimSpace(r.Name+" "+r.Model)), oneLine(state)))
 	}
 	fmt.Fprintf(m.e.Err, "Name a model as provider:model, as the provider names it: anthropic:claude-opus-4-8, ollama:qwen3:4b.\n"+
 		"cantle models PROVIDER lists its models; %s is a stand-in that needs no key.\n", app.DemoModel)
@@ -285,7 +285,7 @@ func (m *models) listModels(name string) error {
 	}
 	ids, listing, err := m.known(name, p)
 	if err != nil {
-		fmt.Fprintln(m.e.Err, "cantle: "+clean(err.Error()))
+		m.e.tell("cantle: " + clean(err.Error()))
 	}
 	cache := app.ModelCache(m.home)
 	infos := []modelInfo{}
@@ -313,9 +313,9 @@ func (m *models) listModels(name string) error {
 	}
 	switch {
 	case len(rows) == 0:
-		fmt.Fprintf(m.e.Err, "No model of %s is known: cantle models refresh %s asks for them.\n", name, name)
+		m.e.tell(fmt.Sprintf("No model of %s is known: cantle models refresh %s asks for them.", name, name))
 	case listing != nil:
-		fmt.Fprintf(m.e.Err, "\nWith what %s said on %s.\n", name, listing.Time.Local().Format("2006-01-02 15:04"))
+		m.e.tell(fmt.Sprintf("\nWith what %s said on %s.", name, listing.Time.Local().Format("2006-01-02 15:04")))
 	}
 	return nil
 }

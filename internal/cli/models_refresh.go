@@ -93,12 +93,12 @@ func (m *models) tell(answers []refreshed) error {
 		if a.Error != "" {
 			failed = true
 			if !m.json {
-				fmt.Fprintln(m.e.Err, "cantle: "+clean(a.Error))
+				m.e.tell("cantle: " + clean(a.Error))
 			}
 			continue
 		}
 		if a.More && !m.json {
-			fmt.Fprintf(m.e.Err, "cantle: %s has more models: the first %d are kept; any other can be named all the same\n", clean(a.Provider), a.Models)
+			m.e.tell(fmt.Sprintf("cantle: %s has more models: the first %d are kept; any other can be named all the same", clean(a.Provider), a.Models))
 		}
 		rows = append(rows, []string{a.Provider, strconv.Itoa(a.Models)})
 	}

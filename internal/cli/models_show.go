@@ -157,7 +157,7 @@ func (m *models) show(k provider.Known) error {
 		if len(i.Near) > 0 {
 			note += " The nearest: " + strings.Join(i.Near, ", ") + "."
 		}
-		fmt.Fprintln(m.e.Err, clean(note))
+		m.e.tell(clean(note))
 	}
 	return nil
 }

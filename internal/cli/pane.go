@@ -35,19 +35,20 @@ func size(w io.Writer, tty bool) (wide, high int) {
 }
 
 // tell writes text of ours for people, folded where the terminal is narrow.
-func (e Env) tell(text string) { tellOn(e.Err, e.ErrTTY, text) }
+func (e Env) tell(text string) { _ = tellOn(e.Err, e.ErrTTY, text) } // a terminal that went away ends the program anyway
 
 // tellOut is tell for what is a command's result.
-func (e Env) tellOut(text string) { tellOn(e.Out, e.OutTTY, text) }
+func (e Env) tellOut(text string) error { return tellOn(e.Out, e.OutTTY, text) }
 
-func tellOn(w io.Writer, tty bool, text string) {
+func tellOn(w io.Writer, tty bool, text string) error {
 	var p pane
 	p.wide, _ = size(w, tty)
 	var out []string
 	for l := range strings.SplitSeq(text, "\n") {
 		out = append(out, p.fold(l)...)
 	}
-	_, _ = io.WriteString(w, strings.Join(out, "\n")+"\n") // a terminal that went away ends the program anyway
+	_, err := io.WriteString(w, strings.Join(out, "\n")+"\n")
+	return err
 }
 
 // A text that is not ours stands behind a bar, so that no line of it can be

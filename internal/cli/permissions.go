@@ -37,7 +37,7 @@ func newPermissions(e Env) *cobra.Command {
 			return app.Options{}, err
 		}
 		for _, w := range c.Warnings { // a rule that was left out decides nothing
-			fmt.Fprintln(e.Err, "cantle: "+clean(w))
+			e.tell("cantle: " + clean(w))
 		}
 		return app.Options{Config: c, Home: home, User: e.User, Dir: dir, Getenv: e.Getenv, Environ: e.Environ, Yes: f.yes}, nil
 	}
@@ -65,7 +65,7 @@ func newPermissions(e Env) *cobra.Command {
 			if err := (&models{e: e}).table([]string{"EFFECT", "RULE", "LAYER", "FILE"}, rows); err != nil {
 				return err
 			}
-			fmt.Fprintf(e.Err, "%d rule(s); the mode is %s.\n", len(rules), inLine(mode(o)))
+			e.tell(fmt.Sprintf("%d rule(s); the mode is %s.", len(rules), inLine(mode(o))))
 			return nil
 		},
 	}, &cobra.Command{
@@ -85,7 +85,7 @@ func newPermissions(e Env) *cobra.Command {
 				err = jsonLine(e.Out, report)
 			} else {
 				for _, line := range unused(o, report) {
-					fmt.Fprintln(e.Out, line)
+					_ = e.tellOut(line) // what follows fails as it does
 				}
 				_, err = fmt.Fprintf(e.Out, "%d rule(s), %d that can decide nothing\n", report.Rules, len(report.Unused))
 			}
@@ -126,7 +126,7 @@ func newPermissions(e Env) *cobra.Command {
 			if asJSON {
 				return jsonLine(e.Out, why)
 			}
-			_, err = fmt.Fprintln(e.Out, clean(why.String()))
+			err = e.tellOut(clean(why.String()))
 			return err
 		},
 	}, &cobra.Command{
@@ -193,7 +193,7 @@ func testRules(e Env, o app.Options, in io.Reader, asJSON bool) error {
 	if asJSON {
 		err = jsonLine(e.Out, report)
 	} else {
-		_, err = fmt.Fprintln(e.Out, clean(report.String()))
+		err = e.tellOut(clean(report.String()))
 	}
 	switch {
 	case err != nil:

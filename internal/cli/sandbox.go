@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +27,7 @@ func newSandbox(e Env) *cobra.Command {
 			return app.Options{}, err
 		}
 		for _, w := range c.Warnings {
-			fmt.Fprintln(e.Err, "cantle: "+clean(w))
+			e.tell("cantle: " + clean(w))
 		}
 		return app.Options{Config: c, Home: home, User: e.User, Dir: dir, Getenv: e.Getenv, Environ: e.Environ}, nil
 	}
@@ -61,7 +61,7 @@ func newSandbox(e Env) *cobra.Command {
 				return nil
 			}
 			if lines := sandboxLines(report); len(lines) > 0 {
-				e.tellOut(strings.Join(lines, "\n"))
+				err = errors.Join(err, e.tellOut(strings.Join(lines, "\n")))
 			}
 			return err
 		},

@@ -31,7 +31,7 @@ func newSessionsSearch(e Env) *cobra.Command {
 					return err
 				}
 				if n++; limit > 0 && n > limit {
-					fmt.Fprintf(e.Err, "There is more than %d: --limit 0 shows all.\n", limit)
+					e.tell(fmt.Sprintf("There is more than %d: --limit 0 shows all.", limit))
 					break
 				}
 				if asJSON {
@@ -44,7 +44,7 @@ func newSessionsSearch(e Env) *cobra.Command {
 				}
 			}
 			if n == 0 && !asJSON {
-				fmt.Fprintln(e.Err, "Nothing was found.")
+				e.tell("Nothing was found.")
 			}
 			return nil
 		},
@@ -97,7 +97,7 @@ func newSessionsSalvage(e Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(e.Err, "%s stays as it is. %d line(s) of it could not be read. Go on with: cantle --resume %s\n", id, lost, to)
+			e.tell(fmt.Sprintf("%s stays as it is. %d line(s) of it could not be read. Go on with: cantle --resume %s", id, lost, to))
 			_, err = fmt.Fprintln(e.Out, to)
 			return err
 		},

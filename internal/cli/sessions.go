@@ -70,13 +70,13 @@ func newSessionsList(e Env) *cobra.Command {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", info.ID, info.Updated.Local().Format("2006-01-02 15:04"), clipLine(info.Dir, 200), title)
 			}
 			if n == 0 && !asJSON {
-				fmt.Fprintln(e.Err, "There are no sessions yet.")
+				e.tell("There are no sessions yet.")
 			}
 			if err := w.Flush(); err != nil {
 				return err
 			}
 			for _, id := range damaged {
-				fmt.Fprintf(e.Err, "Copy what can be read of %s into a new session: cantle sessions salvage %s\n", id, id)
+				e.tell(fmt.Sprintf("Copy what can be read of %s into a new session: cantle sessions salvage %s", id, id))
 			}
 			return nil
 		},
@@ -160,7 +160,7 @@ func newSessionsDelete(e Env) *cobra.Command {
 				if err := st.Delete(cmd.Context(), id); err != nil {
 					return err
 				}
-				fmt.Fprintln(e.Err, "deleted "+id)
+				e.tell("deleted " + id)
 			}
 			return nil
 		},

@@ -71,7 +71,7 @@ func newTrust(e Env) *cobra.Command {
 			if err := o.SetTrust("", false); err != nil {
 				return err
 			}
-			fmt.Fprintf(e.Err, "%s is not trusted.\n", inLine(o.Project()))
+			e.tell(fmt.Sprintf("%s is not trusted.", inLine(o.Project())))
 			return nil
 		},
 	}
@@ -98,10 +98,10 @@ func (f *flags) trust(ctx context.Context, e Env, sure bool) error {
 	}
 	switch state.Level {
 	case config.BringsNothing:
-		fmt.Fprintf(e.Err, "%s brings nothing that would need trust.\n", inLine(o.Project()))
+		e.tell(fmt.Sprintf("%s brings nothing that would need trust.", inLine(o.Project())))
 		return nil
 	case config.Trusted:
-		fmt.Fprintf(e.Err, "%s is trusted with what it brings: cantle trust show lists it, cantle trust no takes it back.\n", inLine(o.Project()))
+		e.tell(fmt.Sprintf("%s is trusted with what it brings: cantle trust show lists it, cantle trust no takes it back.", inLine(o.Project())))
 		return nil
 	}
 	a := newAsker(e, f, nil, newSource(e))
