@@ -130,10 +130,11 @@ func (p pane) lay(s string, spans []span, source bool) ([]string, oddness) {
 
 // fold is a line of ours, in which there may be long names, in lines that fit. It
 // breaks at blanks, and within a word where that alone is too long. What goes on is
-// further in than any line that begins.
+// further in than any line that begins. A terminal of fewer than 20 columns folds by
+// itself.
 func (p pane) fold(line string) []string {
 	own := len(line) - len(strings.TrimLeft(line, " "))
-	if p.wide <= 8 || own+4 > p.wide/2 {
+	if p.wide < 20 || own+4 > p.wide/2 {
 		return []string{line}
 	}
 	var out []string
