@@ -31,6 +31,7 @@ import (
 	"github.com/cantle-dev/cantle/memory"
 	"github.com/cantle-dev/cantle/session"
 	"github.com/cantle-dev/cantle/session/jsonl"
+	"github.com/cantle-dev/cantle/tool"
 )
 
 // Options say what to run.
@@ -118,7 +119,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	more, err = mistyped(gate)
+	more, err = mistyped(gate, func() []tool.Tool { return builtin.Tools(o.toolOptions(add, web, b)) })
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}

@@ -112,8 +112,12 @@ func (o Options) permissions() (po permission.Options, err error) {
 
 // mistyped tells of the rules that name no tool: a denial that denies nothing
 // should be heard of. Tools of servers are not known here.
-func mistyped(g *permission.Gate) (notes []string, err error) {
-	for _, r := range unused(g, nil) {
+// The tools are made only where one of the rules may be of none: a pattern is not.
+func mistyped(g *permission.Gate, tools func() []tool.Tool) (notes []string, err error) {
+	if len(unused(g, nil)) == 0 {
+		return nil, nil
+	}
+	for _, r := range unused(g, specs(tools())) {
 		text := r.String() + " names no tool, and decides nothing"
 		if r.Source.Layer == "flags" {
 			return nil, Usage("%s: see \"cantle permissions check\"", text)
