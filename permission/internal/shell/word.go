@@ -248,6 +248,9 @@ func (w *walker) pieces(parts []syntax.WordPart, inQuotes bool, out []piece) []p
 			w.substitution(part.Stmts)
 			out = append(out, piece{text: w.source(part), kind: unknown, many: !inQuotes})
 		case *syntax.ProcSubst:
+			if len(part.Stmts) == 0 {
+				w.reason(part, Misread, "a substitution of no command, which is nothing and no path")
+			}
 			w.substitution(part.Stmts)
 			// A path under /dev/fd, whatever stands around it.
 			out = append(out, piece{text: streamPrefix, kind: quoted}, piece{text: w.source(part), kind: unknown})
