@@ -50,7 +50,7 @@ func TestNobodyToAskIsNo(t *testing.T) {
 func TestQuestionsComeBeforeCalls(t *testing.T) {
 	w := newGateWorld(t, permission.Options{})
 	var order []string
-	w.ask = func(a permission.Asked, _ *agent.Question) (*agent.Answer, error) {
+	w.ask = func(a permission.Verdict, _ *agent.Question) (*agent.Answer, error) {
 		if len(w.ran) > 0 {
 			t.Errorf("%q ran before all were asked about", w.ran)
 		}
@@ -98,7 +98,7 @@ func TestDecisionsAreRecorded(t *testing.T) {
 // A user who interrupts a child ends the whole.
 func TestInterruptOfAChildEndsAll(t *testing.T) {
 	w := newGateWorld(t, permission.Options{Rules: permission.Rules{Allow: []string{"Agent"}}})
-	w.ask = func(permission.Asked, *agent.Question) (*agent.Answer, error) {
+	w.ask = func(permission.Verdict, *agent.Question) (*agent.Answer, error) {
 		return &agent.Answer{Reason: "enough", Data: reply(t, permission.Reply{Interrupt: true})}, nil
 	}
 	w.extra = []tool.Tool{tool.New(tool.Spec{Name: "Agent", Access: tool.NoAccess}, func(ctx context.Context, _ struct{}) (string, error) {
@@ -133,7 +133,7 @@ func (s shown) Preview(_ context.Context, c *tool.Call) (*tool.Preview, error) {
 func TestPreviews(t *testing.T) {
 	w := newGateWorld(t, permission.Options{})
 	var seen []*tool.Preview
-	w.ask = func(_ permission.Asked, q *agent.Question) (*agent.Answer, error) {
+	w.ask = func(_ permission.Verdict, q *agent.Question) (*agent.Answer, error) {
 		seen = append(seen, q.Call.Preview)
 		return &agent.Answer{}, nil
 	}
@@ -248,7 +248,7 @@ func TestUpdatesThatAreNotSavedDoNotHold(t *testing.T) {
 func TestADenialInAChildHolds(t *testing.T) {
 	w := newGateWorld(t, permission.Options{Rules: permission.Rules{Allow: []string{"Agent"}}})
 	never := permission.Update{Type: permission.AddRules, Destination: permission.ForSession, Behavior: permission.Deny, Rules: []string{"Bash(make:*)"}}
-	w.ask = func(permission.Asked, *agent.Question) (*agent.Answer, error) {
+	w.ask = func(permission.Verdict, *agent.Question) (*agent.Answer, error) {
 		return &agent.Answer{Reason: "no, never", Data: reply(t, permission.Reply{Updates: []permission.Update{never}})}, nil
 	}
 	w.extra = []tool.Tool{tool.New(tool.Spec{Name: "Agent", Access: tool.NoAccess}, func(ctx context.Context, _ struct{}) (string, error) {
@@ -278,7 +278,7 @@ func TestADenialInAChildHolds(t *testing.T) {
 // To allow the whole tool is not to allow it the network.
 func TestAlwaysIsNotTheNetwork(t *testing.T) {
 	w := newGateWorld(t, permission.Options{Sandbox: &permission.Sandbox{Holds: func() bool { return true }}})
-	w.ask = func(permission.Asked, *agent.Question) (*agent.Answer, error) {
+	w.ask = func(permission.Verdict, *agent.Question) (*agent.Answer, error) {
 		return &agent.Answer{OK: true, Data: json.RawMessage(`"always"`)}, nil
 	}
 	o := w.options()

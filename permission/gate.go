@@ -54,30 +54,6 @@ func (g *Gate) Middleware() agent.Middleware {
 	}
 }
 
-// Asked is the data of the gate's questions.
-type Asked struct {
-	Reason string `json:"reason"`
-	// Firm says that only a person may say yes, to this one call.
-	Firm bool `json:"firm,omitempty"`
-	// Rule is the rule that asks, if one does, and where it was written.
-	Rule *Rule `json:"rule,omitempty"`
-	// Text is the command line that will run, and Words are the parts of it for
-	// which it asks.
-	Text  string `json:"text,omitempty"`
-	Words []Span `json:"words,omitempty"`
-	// Sandbox says that the command line would be confined, and Network that it
-	// could connect elsewhere. Both are nil where no command would run, and where
-	// there is no sandbox at all.
-	Sandbox *bool `json:"sandbox,omitempty"`
-	Network *bool `json:"network,omitempty"`
-	// Hosts are those that it could connect to although Network is false.
-	Hosts []string `json:"hosts,omitempty"`
-	// Needs are what no rule covers; Suggest are the rules that would, exactly
-	// as they will be saved if the user grants them.
-	Needs   []string     `json:"needs,omitempty"`
-	Suggest []Suggestion `json:"suggest,omitempty"`
-}
-
 // Reply is what an answer to the gate's question may hold, apart from yes and
 // no: see [Reply.Data].
 type Reply struct {
@@ -164,7 +140,7 @@ func (g *Gate) gate(ctx context.Context, t *agent.Turn, c *tool.Call) (*tool.Res
 		g.replay(t, c.ID, r, v.Suggest)
 		q := &agent.Question{Kind: "approve", Basis: v.basis(), Call: &agent.QuestionCall{ID: c.ID, Name: c.Name, Input: c.Input, Access: acc}}
 		var err error
-		if q.Data, err = json.Marshal(Asked{v.Reason, v.Firm, v.Rule, v.Text, v.Words, v.Sandbox, v.Network, v.Hosts, v.Needs, v.Suggest}); err != nil {
+		if q.Data, err = json.Marshal(v); err != nil {
 			return nil, err
 		}
 		if p, ok := tl.(tool.Previewer); ok {

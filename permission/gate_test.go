@@ -30,8 +30,8 @@ type world struct {
 	gate  *permission.Gate
 	store *session.Memory
 	ran   []string
-	asked []permission.Asked
-	ask   func(permission.Asked, *agent.Question) (*agent.Answer, error)
+	asked []permission.Verdict
+	ask   func(permission.Verdict, *agent.Question) (*agent.Answer, error)
 	extra []tool.Tool
 	dir   string // "" is /w
 }
@@ -67,7 +67,7 @@ func (w *world) options() agent.Options {
 	return agent.Options{
 		Tools: append([]tool.Tool{w.bash()}, w.extra...), Middleware: []agent.Middleware{w.gate.Middleware()}, Dir: cmp.Or(w.dir, "/w"),
 		Ask: func(ctx context.Context, _ *agent.Turn, q *agent.Question) (*agent.Answer, error) {
-			var a permission.Asked
+			var a permission.Verdict
 			if err := json.Unmarshal(q.Data, &a); err != nil {
 				return nil, err
 			}
@@ -113,7 +113,7 @@ func reply(t *testing.T, r permission.Reply) json.RawMessage {
 func TestWhatRunsIsWhatWasAnalysed(t *testing.T) {
 	w := newGateWorld(t, permission.Options{})
 	var shown string
-	w.ask = func(_ permission.Asked, q *agent.Question) (*agent.Answer, error) {
+	w.ask = func(_ permission.Verdict, q *agent.Question) (*agent.Answer, error) {
 		shown = q.Call.Access[0].Target
 		return &agent.Answer{OK: true}, nil
 	}
@@ -148,7 +148,7 @@ func TestQuestionsSayWhyAndWhatCouldBeGranted(t *testing.T) {
 // when the session is opened by another program.
 func TestGrantsAreOfTheSession(t *testing.T) {
 	w := newGateWorld(t, permission.Options{})
-	w.ask = func(a permission.Asked, _ *agent.Question) (*agent.Answer, error) {
+	w.ask = func(a permission.Verdict, _ *agent.Question) (*agent.Answer, error) {
 		return &agent.Answer{OK: true, Data: reply(t, permission.Reply{Always: permission.ForSession})}, nil
 	}
 	steps := func() []llmtest.Reply {
@@ -166,7 +166,7 @@ func TestGrantsAreOfTheSession(t *testing.T) {
 	}
 	again := newGateWorld(t, permission.Options{})
 	again.store = w.store
-	again.ask = func(permission.Asked, *agent.Question) (*agent.Answer, error) { return &agent.Answer{}, nil }
+	again.ask = func(permission.Verdict, *agent.Question) (*agent.Answer, error) { return &agent.Answer{}, nil }
 	if _, err := again.run(again.session("s"), steps()...); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestGrantsInTheUsersFilesAreSaved(t *testing.T) {
 		saved = append(saved, u)
 		return nil
 	}})
-	w.ask = func(a permission.Asked, _ *agent.Question) (*agent.Answer, error) {
+	w.ask = func(a permission.Verdict, _ *agent.Question) (*agent.Answer, error) {
 		return &agent.Answer{OK: true, Data: reply(t, permission.Reply{Always: permission.ForProject})}, nil
 	}
 	if _, err := w.run(w.session("s"), bash("go test ./a"), bash("go test ./b"), llmtest.Say("ok")); err != nil {
@@ -279,7 +279,7 @@ func TestRewrittenInputIsDecidedOnAgain(t *testing.T) {
 	w := newGateWorld(t, permission.Options{Rules: permission.Rules{Deny: []string{"Bash(rm:*)"}}})
 	inputs := []string{`{"command":"rm x"}`, `{"command":7000,"x":1}`, `{"command":"date"}`}
 	n := 0
-	w.ask = func(a permission.Asked, _ *agent.Question) (*agent.Answer, error) {
+	w.ask = func(a permission.Verdict, _ *agent.Question) (*agent.Answer, error) {
 		if a.Text != "ls" {
 			return &agent.Answer{OK: true}, nil
 		}
@@ -296,7 +296,7 @@ func TestRewrittenInputIsDecidedOnAgain(t *testing.T) {
 
 func TestInterruptEndsTheRun(t *testing.T) {
 	w := newGateWorld(t, permission.Options{Rules: permission.Rules{Allow: []string{"Bash(date)"}}})
-	w.ask = func(permission.Asked, *agent.Question) (*agent.Answer, error) {
+	w.ask = func(permission.Verdict, *agent.Question) (*agent.Answer, error) {
 		return &agent.Answer{Reason: "stop it", Data: reply(t, permission.Reply{Interrupt: true})}, nil
 	}
 	s := w.session("s")
@@ -318,7 +318,7 @@ func TestNobodyAnswers(t *testing.T) {
 		w := newGateWorld(t, permission.Options{AskTimeout: time.Minute})
 		stuck := make(chan struct{})
 		defer close(stuck)
-		w.ask = func(permission.Asked, *agent.Question) (*agent.Answer, error) {
+		w.ask = func(permission.Verdict, *agent.Question) (*agent.Answer, error) {
 			<-stuck // hears of no end
 			return &agent.Answer{OK: true}, nil
 		}
@@ -336,7 +336,7 @@ func TestAQuestionEndsWithItsRun(t *testing.T) {
 		stuck := make(chan struct{})
 		defer close(stuck)
 		ctx, cancel := context.WithCancel(t.Context())
-		w.ask = func(permission.Asked, *agent.Question) (*agent.Answer, error) {
+		w.ask = func(permission.Verdict, *agent.Question) (*agent.Answer, error) {
 			cancel()
 			<-stuck
 			return &agent.Answer{OK: true}, nil
@@ -353,7 +353,7 @@ func TestAQuestionEndsWithItsRun(t *testing.T) {
 
 func TestAnAskerThatPanicsIsNoYes(t *testing.T) {
 	w := newGateWorld(t, permission.Options{})
-	w.ask = func(permission.Asked, *agent.Question) (*agent.Answer, error) { panic("broken") }
+	w.ask = func(permission.Verdict, *agent.Question) (*agent.Answer, error) { panic("broken") }
 	res, err := w.run(w.session("s"), bash("ls"), llmtest.Say("ok"))
 	if err != nil || len(w.ran) != 0 || len(res.Denied) != 1 {
 		t.Errorf("%v, ran %q, %+v", err, w.ran, res)
@@ -363,7 +363,7 @@ func TestAnAskerThatPanicsIsNoYes(t *testing.T) {
 // A decision that was made while the question was open holds.
 func TestAModeThatChangedMeanwhileCounts(t *testing.T) {
 	w := newGateWorld(t, permission.Options{})
-	w.ask = func(permission.Asked, *agent.Question) (*agent.Answer, error) {
+	w.ask = func(permission.Verdict, *agent.Question) (*agent.Answer, error) {
 		w.gate.SetMode(permission.Plan)
 		return &agent.Answer{OK: true}, nil
 	}
@@ -375,7 +375,7 @@ func TestAModeThatChangedMeanwhileCounts(t *testing.T) {
 // A child passes the same gate, and has what was granted to its parent.
 func TestChildrenHoldToTheSameRules(t *testing.T) {
 	w := newGateWorld(t, permission.Options{Rules: permission.Rules{Deny: []string{"Bash(rm:*)", "Agent(evil)"}, Allow: []string{"Agent"}}})
-	w.ask = func(a permission.Asked, _ *agent.Question) (*agent.Answer, error) {
+	w.ask = func(a permission.Verdict, _ *agent.Question) (*agent.Answer, error) {
 		return &agent.Answer{OK: true, Data: reply(t, permission.Reply{Always: permission.ForSession})}, nil
 	}
 	type in struct {

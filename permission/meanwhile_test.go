@@ -67,7 +67,7 @@ func TestWhatCallsBeforeItMakeOfACallCounts(t *testing.T) {
 			Roots: []string{root}, Home: "/home/u", Mode: permission.AcceptEdits,
 			Rules: permission.Rules{Allow: []string{"Bash(cat:*)", "Bash(cp:*)", "Bash(cd:*)", "Bash(git status:*)", "Make"}, Deny: []string{"Read(safe/**)"}},
 		})
-		w.ask = func(a permission.Asked, _ *agent.Question) (*agent.Answer, error) {
+		w.ask = func(a permission.Verdict, _ *agent.Question) (*agent.Answer, error) {
 			t.Errorf("%s: asked about %+v", c.name, a)
 			return &agent.Answer{}, nil
 		}
@@ -109,7 +109,7 @@ func TestAYesIsToWhatWasAsked(t *testing.T) {
 		_ = os.Remove(filepath.Join(root, "a"))
 		w := newGateWorld(t, permission.Options{Roots: []string{root}, Home: "/home/u"})
 		w.dir = root
-		w.ask = func(a permission.Asked, _ *agent.Question) (*agent.Answer, error) {
+		w.ask = func(a permission.Verdict, _ *agent.Question) (*agent.Answer, error) {
 			if len(w.asked) == 1 {
 				return &agent.Answer{OK: true}, os.Symlink("/home/u/.ssh/id_rsa", filepath.Join(root, "a"))
 			}
@@ -150,7 +150,7 @@ func TestAnAnswerBetweenRunsIsToWhatWasAsked(t *testing.T) {
 		}
 		w := newGateWorld(t, permission.Options{Roots: []string{root}, Home: "/home/u"})
 		w.dir = root
-		w.ask = func(permission.Asked, *agent.Question) (*agent.Answer, error) { return nil, agent.ErrPending }
+		w.ask = func(permission.Verdict, *agent.Question) (*agent.Answer, error) { return nil, agent.ErrPending }
 		s := w.session("s")
 		res, err := w.run(s, bash("cat a"))
 		if err != nil || len(res.Questions) != 1 {
@@ -164,7 +164,7 @@ func TestAnAnswerBetweenRunsIsToWhatWasAsked(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w.ask = func(permission.Asked, *agent.Question) (*agent.Answer, error) { return &agent.Answer{}, nil }
+		w.ask = func(permission.Verdict, *agent.Question) (*agent.Answer, error) { return &agent.Answer{}, nil }
 		a, err := agent.New(llmtest.New(t, llmtest.Say("ok")), w.options())
 		if err != nil {
 			t.Fatal(err)
@@ -182,7 +182,7 @@ func TestAnAnswerBetweenRunsIsToWhatWasAsked(t *testing.T) {
 // goes on; what was denied does.
 func TestGrantsAreOfTheProjectToo(t *testing.T) {
 	first := newGateWorld(t, permission.Options{Roots: []string{"/w"}})
-	first.ask = func(permission.Asked, *agent.Question) (*agent.Answer, error) {
+	first.ask = func(permission.Verdict, *agent.Question) (*agent.Answer, error) {
 		return &agent.Answer{OK: true, Data: reply(t, permission.Reply{
 			Always:  permission.ForSession,
 			Updates: []permission.Update{{Type: permission.AddRules, Behavior: permission.Deny, Rules: []string{"Bash(rm:*)"}, Destination: permission.ForSession}},

@@ -187,7 +187,7 @@ func TestWhatRunsBeyondTheSandboxIsDecided(t *testing.T) {
 		{line: "{ make; } > x", want: ""},
 	} {
 		var ran []tool.Access
-		var asked permission.Asked
+		var asked permission.Verdict
 		spec := tool.Spec{Name: "Bash", Access: tool.AccessFor(func(_ context.Context, _ *tool.Call, v in) ([]tool.Access, error) {
 			acc := []tool.Access{{Op: tool.Exec, Target: v.Command}}
 			if op := beyond[v.Sandbox]; op != "" {

@@ -12,11 +12,12 @@ const (
 	Deny  Effect = "deny"
 )
 
-// Verdict is a decision and why.
+// Verdict is a decision and why. The Data of the gate's questions is one, as JSON.
 type Verdict struct {
 	Effect Effect `json:"effect"`
 	Reason string `json:"reason"`
-	// Firm is set on an Ask that neither Yes nor the bypass mode answers.
+	// Firm is set on an Ask that neither Yes nor the bypass mode answers: only
+	// a person may say yes, to this one call.
 	Firm bool `json:"firm,omitempty"`
 	// Rule is the rule that decided, if one did.
 	Rule *Rule `json:"rule,omitempty"`

@@ -44,7 +44,7 @@ func newFloor(o Options) (*floor, error) {
 }
 
 // why says why a call is not for the reviewer, or "".
-func (f *floor) why(t *agent.Turn, c *agent.QuestionCall, asked permission.Asked, words []string) string {
+func (f *floor) why(t *agent.Turn, c *agent.QuestionCall, asked permission.Verdict, words []string) string {
 	if !utf8.Valid(c.Input) || !json.Valid(c.Input) {
 		return "its arguments cannot be shown as they are"
 	}

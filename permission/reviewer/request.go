@@ -67,7 +67,7 @@ const (
 var errLong = errors.New("the call is too long to be shown to the reviewer whole")
 
 // request asks the model for its verdict.
-func (r *reviewer) request(ctx context.Context, t *agent.Turn, info llm.Info, q *agent.QuestionCall, asked permission.Asked, words []string, past *past) (*llm.Request, error) {
+func (r *reviewer) request(ctx context.Context, t *agent.Turn, info llm.Info, q *agent.QuestionCall, asked permission.Verdict, words []string, past *past) (*llm.Request, error) {
 	req := &llm.Request{System: task, MaxTokens: 4096}
 	switch {
 	case info.Traits.Schema:
@@ -135,7 +135,7 @@ func block(name, code, text string) string {
 	return "<" + name + ">\n" + text + "\n</" + name + ">"
 }
 
-func placeOf(q *agent.QuestionCall, asked permission.Asked) string {
+func placeOf(q *agent.QuestionCall, asked permission.Verdict) string {
 	if !slices.ContainsFunc(q.Access, func(a tool.Access) bool { return a.Op == tool.Exec }) {
 		return ""
 	}

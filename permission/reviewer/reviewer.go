@@ -151,7 +151,7 @@ func rootOf(ctx context.Context, t *agent.Turn) *agent.Turn {
 
 // ask answers a question, or hands it on.
 func (r *reviewer) ask(ctx context.Context, t *agent.Turn, q *agent.Question, next agent.AskFunc) (*agent.Answer, error) {
-	var asked permission.Asked
+	var asked permission.Verdict
 	if q.Kind != "approve" || q.Call == nil || json.Unmarshal(q.Data, &asked) != nil || asked.Reason == "" || asked.Firm || asked.Rule != nil {
 		return next(ctx, t, q)
 	}
@@ -179,7 +179,7 @@ func (r *reviewer) ask(ctx context.Context, t *agent.Turn, q *agent.Question, ne
 }
 
 // review decides on a question.
-func (r *reviewer) review(ctx context.Context, t, root *agent.Turn, q *agent.Question, asked permission.Asked, past *past, key string) Review {
+func (r *reviewer) review(ctx context.Context, t, root *agent.Turn, q *agent.Question, asked permission.Verdict, past *past, key string) Review {
 	user := func(format string, args ...any) Review {
 		return Review{Verdict: permission.Ask, Reason: fmt.Sprintf(format, args...)}
 	}
